@@ -117,8 +117,9 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	}
 	revisions := revision.Store{Client: m.GetClient(), API: m.GetAPIReader(), Namespace: o.namespace}
 	versions := board.New()
+	evaluator := instance.Pooled(pool, revisions)
 	err = instance.Setup(m, instance.Options{
-		Catalog: platforms, Renderer: instance.Pooled(pool, revisions), Board: versions, Metrics: counters.Controller("platforminstance"),
+		Catalog: platforms, Renderer: evaluator, Board: versions, Metrics: counters.Controller("platforminstance"),
 		Counted: func(count func(func(platform, phase string, instances int))) {
 			metrics.Registry.MustRegister(operatormetrics.Instances{Count: count})
 		},
@@ -137,7 +138,7 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	if err := m.AddReadyzCheck("graph-policy", guard.Check); err != nil {
 		return err
 	}
-	if err := o.setupWebhooks(ctx, m, s, platforms, converting, fetching{fetcher}, pool); err != nil {
+	if err := o.setupWebhooks(ctx, m, s, webhookParts{platforms, converting, revisions, pool, evaluator}); err != nil {
 		return err
 	}
 	graphs := s.Graphs

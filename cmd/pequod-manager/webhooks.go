@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -19,18 +18,28 @@ import (
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/definitions"
 	"github.com/pequod-io/pequod/operator/follow"
-	"github.com/pequod-io/pequod/operator/transform"
+	"github.com/pequod-io/pequod/operator/instance"
+	"github.com/pequod-io/pequod/operator/revision"
 	"github.com/pequod-io/pequod/operator/worker"
 )
 
+// webhookParts are what webhooks share with the controllers.
+type webhookParts struct {
+	// platforms and converting are the catalogs of the controller of Transforms, which are empty
+	// in replicas that don't lead.
+	platforms, converting *catalog.Catalog
+	revisions             revision.Store
+	pool                  *worker.Pool
+	evaluator             *instance.Evaluator
+}
+
 // setupWebhooks adds the webhooks to the manager if --webhooks is set.
 func (o *options) setupWebhooks(
-	ctx context.Context, m manager.Manager, s *incluster.Settings, platforms, converting *catalog.Catalog, fetcher transform.Fetcher, pool *worker.Pool,
+	ctx context.Context, m manager.Manager, s *incluster.Settings, with webhookParts,
 ) error {
 	if !s.Webhooks.Enabled {
 		return nil
 	}
-	// The other catalogs are empty in replicas that don't lead.
 	followed := catalog.New()
 	of := func(kind schema.GroupKind, catalogs ...*catalog.Catalog) (entries []*catalog.Entry) {
 		for _, c := range catalogs {
@@ -40,26 +49,32 @@ func (o *options) setupWebhooks(
 		}
 		return entries
 	}
-	if err := follow.Setup(m, follow.Options{Catalog: followed, Fetcher: fetcher, Loader: pool, Allowed: o.allows}); err != nil {
+	if err := follow.Setup(m, follow.Options{
+		Catalog: followed, Revisions: with.revisions, Policies: o.policiesKey(), Loader: with.pool, Allowed: o.allows,
+	}); err != nil {
 		return err
 	}
 	registration := &instances.Registration{
-		Catalog: platforms, Configuration: hooks.Manager, Namespace: s.Webhooks.InNamespace(), Allowed: o.allows,
+		Catalog: with.platforms, Configuration: hooks.Manager, Namespace: s.Webhooks.InNamespace(), Allowed: o.allows,
 		FailurePolicy: admissionregistrationv1.FailurePolicyType(o.failurePolicy),
 	}
 	if err := registration.Setup(ctx, m); err != nil {
 		return err
 	}
 	ofInstances := instances.New(instances.Options{
-		Platforms: func(kind schema.GroupKind, _ *unstructured.Unstructured) []*catalog.Entry {
-			entries := of(kind, platforms, followed)
-			return entries[:min(len(entries), 1)]
+		Platform: func(kind schema.GroupKind) *catalog.Entry {
+			for _, e := range of(kind, with.platforms, followed) {
+				return e
+			}
+			return nil
 		},
-		Validator: instances.Pooled(pool),
+		Validator: with.evaluator,
 	})
 	conversions := &conversion.Webhook{
-		Platforms: func(kind schema.GroupKind) []*catalog.Entry { return of(kind, converting, platforms, followed) },
-		Converter: conversion.Pooled(pool),
+		Platforms: func(kind schema.GroupKind) []*catalog.Entry {
+			return of(kind, with.converting, with.platforms, followed)
+		},
+		Converter: conversion.Pooled(with.pool),
 	}
 	ofTransforms := &transforms.Webhook{Allowed: o.allows, Transforms: m.GetClient(), Definitions: m.GetAPIReader(), Mapper: m.GetRESTMapper()}
 	return s.SetupWebhooks(ctx, m, hooks.Manager, map[string]admission.Handler{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/revision"
 	"github.com/pequod-io/pequod/operator/transform"
 	"github.com/pequod-io/pequod/operator/worker"
 )
@@ -28,16 +30,19 @@ const (
 	// patience is the time after the start before anything is loaded. A replica that becomes
 	// the leader by then loads all by itself.
 	patience = 3 * time.Second
-	// retryAfter is the pause before content is fetched again that is not the leader's.
-	retryAfter = 30 * time.Second
+	// retryAfter is the pause before sources are looked for again that are missing: informers
+	// may show the status before them.
+	retryAfter = 2 * time.Second
 )
 
-// Options configure [Setup]. All fields are required.
+// Options configure [Setup]. All fields but Policies are required.
 type Options struct {
 	// Catalog gets the platforms.
-	Catalog *catalog.Catalog
-	Fetcher transform.Fetcher
-	Loader  transform.Loader
+	Catalog   *catalog.Catalog
+	Revisions revision.Store
+	// Policies identifies the policies of the organization, as [catalog.Entry] has it.
+	Policies string
+	Loader   transform.Loader
 	// Allowed reports whether Transforms of a namespace are used.
 	Allowed func(namespace string) bool
 }
@@ -100,36 +105,40 @@ func (f *follower) Reconcile(ctx context.Context, request reconcile.Request) (re
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	defer f.try(request.NamespacedName)
-	if e := f.Catalog.Of(request.NamespacedName); e != nil && e.UID == t.UID && e.Generation == t.Generation && e.Module.Digest == t.Status.ResolvedCueRef.Digest {
-		return reconcile.Result{}, nil
-	}
 	return f.load(ctx, t)
 }
 
-// load fetches and loads the content that the leader uses.
+// load loads the content that the leader uses, unless that was done.
 func (f *follower) load(ctx context.Context, t *v1alpha1.Transform) (reconcile.Result, error) {
 	key, resolved := client.ObjectKeyFromObject(t), t.Status.ResolvedCueRef
-	exact := t.DeepCopy()
-	if resolved.Ref != "" {
-		exact.Spec.CueRef.Ref = resolved.Ref
-	}
-	fetched, err := f.Fetcher.Fetch(ctx, exact)
+	versions, err := f.Revisions.List(ctx, key)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	loaded, err := f.Loader.Load(ctx, worker.Key{Transform: key, Digest: fetched.Digest}, fetched.Sources)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	if loaded.Module.Digest != resolved.Digest || loaded.CRD.Name != t.Status.GeneratedCRD {
+	i := slices.IndexFunc(versions, func(v catalog.Version) bool { return v.Module.Digest == resolved.Digest && v.Policies == f.Policies })
+	if i < 0 {
 		f.Catalog.Delete(key)
 		return reconcile.Result{RequeueAfter: retryAfter}, nil
 	}
-	f.Catalog.Set(&catalog.Entry{
-		Transform: key, UID: t.UID, Generation: t.Generation, Digest: fetched.Digest, Sources: fetched.Sources,
-		Module: catalog.Module(loaded.Module), Names: loaded.Names,
-		IgnoresLabels: loaded.IgnoresLabels, IgnoresAnnotations: loaded.IgnoresAnnotations,
-	})
+	v := versions[i]
+	e := &catalog.Entry{
+		Transform: key, UID: t.UID, Generation: t.Generation, Digest: v.Digest, Module: v.Module, Policies: v.Policies,
+		IgnoresLabels: v.IgnoresLabels, IgnoresAnnotations: v.IgnoresAnnotations, Others: slices.Delete(versions, i, i+1), Rollout: t.Spec.Rollout,
+	}
+	if old := f.Catalog.Of(key); old != nil && old.UID == t.UID && old.Digest == v.Digest {
+		e.Sources, e.Names = old.Sources, old.Names
+		f.Catalog.Set(e)
+		return reconcile.Result{}, nil
+	}
+	if e.Sources, err = f.Revisions.Read(ctx, key, v.Digest); err != nil {
+		return reconcile.Result{}, err
+	}
+	loaded, err := f.Loader.Load(ctx, worker.Key{Transform: key, Digest: v.Digest}, e.Sources)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	e.Names = loaded.Names
+	f.Catalog.Set(e)
 	return reconcile.Result{}, nil
 }
 

@@ -23,12 +23,14 @@ type Sources interface {
 	Read(ctx context.Context, transform types.NamespacedName, digest string) ([]byte, error)
 }
 
-// Pooled returns a Renderer that renders in the processes of a pool.
-func Pooled(pool *worker.Pool, sources Sources) Renderer {
-	return &pooled{pool: pool, sources: sources, former: map[formerKey]string{}}
+// Pooled returns an Evaluator for the processes of a pool.
+func Pooled(pool *worker.Pool, sources Sources) *Evaluator {
+	return &Evaluator{pool: pool, sources: sources, former: map[formerKey]string{}}
 }
 
-type pooled struct {
+// Evaluator renders and checks instances in the processes of a pool. It is safe for concurrent
+// use.
+type Evaluator struct {
 	pool    *worker.Pool
 	sources Sources
 
@@ -46,38 +48,64 @@ type formerKey struct {
 // maxFormer bounds the digests that are remembered. They can be computed again.
 const maxFormer = 1000
 
-// Render implements [Renderer]. A platform that the pool has forgotten is added again.
-func (p *pooled) Render(ctx context.Context, entry *catalog.Entry, instance *unstructured.Unstructured) (*v1alpha1.ResourceGraph, problem.List, error) {
-	key := worker.Key{Transform: entry.Transform, Digest: entry.Digest}
+// Render implements [Renderer].
+func (p *Evaluator) Render(ctx context.Context, entry *catalog.Entry, instance *unstructured.Unstructured) (*v1alpha1.ResourceGraph, problem.List, error) {
 	render := p.pool.Render
 	if entry.Former != "" {
 		render = p.pool.RenderPruned
-		p.mu.Lock()
-		key.Digest = p.former[formerKey{entry.Transform, entry.Former, entry.Digest}]
-		p.mu.Unlock()
 	}
-	rendered, err := render(ctx, key, instance, instance.GetNamespace())
-	if errors.Is(err, worker.ErrNotLoaded) {
-		sources := entry.Sources
-		if entry.Former != "" {
-			if sources, key.Digest, err = p.formerSources(ctx, entry); err != nil {
-				return nil, nil, fmt.Errorf("the sources of module %s: %w", entry.Module.Digest, err)
-			}
-		}
-		if err := p.pool.Add(key, sources); err != nil {
-			return nil, nil, err
-		}
+	var rendered *worker.Rendered
+	err := p.evaluate(ctx, entry, func(key worker.Key) (err error) {
 		rendered, err = render(ctx, key, instance, instance.GetNamespace())
-	}
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
 	return rendered.Graph, rendered.Problems, nil
 }
 
+// Validate returns the problems that Render finds. It precedes renderings that wait.
+func (p *Evaluator) Validate(ctx context.Context, entry *catalog.Entry, instance *unstructured.Unstructured) (problems problem.List, err error) {
+	validate := p.pool.Validate
+	if entry.Former != "" {
+		validate = p.pool.ValidatePruned
+	}
+	err = p.evaluate(ctx, entry, func(key worker.Key) (err error) {
+		problems, err = validate(ctx, key, instance, instance.GetNamespace())
+		return err
+	})
+	return problems, err
+}
+
+// evaluate calls f with the key of the platform in the pool. If the pool has forgotten the
+// platform, it is added, and f called again.
+func (p *Evaluator) evaluate(ctx context.Context, entry *catalog.Entry, f func(worker.Key) error) error {
+	key := worker.Key{Transform: entry.Transform, Digest: entry.Digest}
+	if entry.Former != "" {
+		p.mu.Lock()
+		key.Digest = p.former[formerKey{entry.Transform, entry.Former, entry.Digest}]
+		p.mu.Unlock()
+	}
+	err := f(key)
+	if !errors.Is(err, worker.ErrNotLoaded) {
+		return err
+	}
+	sources := entry.Sources
+	if entry.Former != "" {
+		if sources, key.Digest, err = p.formerSources(ctx, entry); err != nil {
+			return fmt.Errorf("the sources of module %s: %w", entry.Module.Digest, err)
+		}
+	}
+	if err := p.pool.Add(key, sources); err != nil {
+		return err
+	}
+	return f(key)
+}
+
 // formerSources returns the sources of a former version with the policies of the current one,
 // and their digest.
-func (p *pooled) formerSources(ctx context.Context, entry *catalog.Entry) ([]byte, string, error) {
+func (p *Evaluator) formerSources(ctx context.Context, entry *catalog.Entry) ([]byte, string, error) {
 	former, err := p.sources.Read(ctx, entry.Transform, entry.Former)
 	if err != nil {
 		return nil, "", err

@@ -49,12 +49,22 @@ func (p *Pool) render(ctx context.Context, key Key, instance *unstructured.Unstr
 // Validate returns the problems of an instance that Render has, without its graph. It comes
 // before renderings that wait, because a request of the API server waits for it.
 func (p *Pool) Validate(ctx context.Context, key Key, instance *unstructured.Unstructured, namespace string) (problem.List, error) {
-	object, err := encode(instance)
+	return p.validate(ctx, key, instance, protocol.Render{Namespace: namespace})
+}
+
+// ValidatePruned is to Validate what RenderPruned is to Render.
+func (p *Pool) ValidatePruned(ctx context.Context, key Key, instance *unstructured.Unstructured, namespace string) (problem.List, error) {
+	return p.validate(ctx, key, instance, protocol.Render{Namespace: namespace, Prune: true})
+}
+
+func (p *Pool) validate(ctx context.Context, key Key, instance *unstructured.Unstructured, request protocol.Render) (problem.List, error) {
+	var err error
+	request.Object, err = encode(instance)
 	if err != nil {
 		return nil, err
 	}
-	request := protocol.Request{Render: &protocol.Render{Object: object, Namespace: namespace, CheckOnly: true}}
-	answer, err := p.do(ctx, key, p.urgent(request, 1))
+	request.CheckOnly = true
+	answer, err := p.do(ctx, key, p.urgent(protocol.Request{Render: &request}, 1))
 	if err != nil {
 		return nil, err
 	}

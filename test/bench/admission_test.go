@@ -17,7 +17,6 @@ import (
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,6 +28,7 @@ import (
 	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/operator/admission/instances"
 	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/instance"
 	"github.com/pequod-io/pequod/operator/worker"
 )
 
@@ -63,8 +63,8 @@ func BenchmarkAdmission(b *testing.B) {
 	for _, differ := range []bool{true, false} {
 		b.Run(fmt.Sprintf("differ=%t", differ), func(b *testing.B) {
 			server := httptest.NewTLSServer(&admission.Webhook{Handler: instances.New(instances.Options{
-				Validator: instances.Pooled(pool),
-				Platforms: func(schema.GroupKind, *unstructured.Unstructured) []*catalog.Entry { return []*catalog.Entry{entry} },
+				Validator: instance.Pooled(pool, nil),
+				Platform:  func(schema.GroupKind) *catalog.Entry { return entry },
 			})})
 			defer server.Close()
 			client := server.Client()

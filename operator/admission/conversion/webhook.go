@@ -132,12 +132,12 @@ func Pooled(pool *worker.Pool) Converter { return pooled{pool} }
 
 type pooled struct{ pool *worker.Pool }
 
-// Convert implements [Converter]. A platform that the pool has forgotten is loaded again.
+// Convert implements [Converter]. A platform that the pool has forgotten is added again.
 func (p pooled) Convert(ctx context.Context, entry *catalog.Entry, instances []*unstructured.Unstructured, version string) ([]*unstructured.Unstructured, error) {
 	key := worker.Key{Transform: entry.Transform, Digest: entry.Digest}
 	converted, err := p.pool.Convert(ctx, key, instances, version)
 	if errors.Is(err, worker.ErrNotLoaded) {
-		if _, err := p.pool.Load(ctx, key, entry.Sources); err != nil {
+		if err := p.pool.Add(key, entry.Sources); err != nil {
 			return nil, err
 		}
 		converted, err = p.pool.Convert(ctx, key, instances, version)

@@ -8,9 +8,9 @@ import (
 )
 
 // maxWaiting is the number of requests for one platform that may wait at a time. More of them
-// fail at once: they would wait longer than the timeout, and a module that evaluates for long
-// must not fill the server.
-const maxWaiting = 64
+// fail at once: a module that evaluates for long must not fill the server. Usual modules
+// evaluate as many in two seconds.
+const maxWaiting = 512
 
 // busy counts the requests in progress by platform.
 type busy struct {

@@ -113,7 +113,9 @@ func conditions(e *catalog.Entry) []admissionregistrationv1.MatchCondition {
 		changes = append(changes, "object.metadata.?labels != oldObject.metadata.?labels")
 	}
 	if e.IgnoresAnnotations {
-		changes = append(changes, `object.metadata.?annotations[?"`+v1alpha1.AnnotationAdopt+`"] != oldObject.metadata.?annotations[?"`+v1alpha1.AnnotationAdopt+`"]`)
+		for _, name := range []string{v1alpha1.AnnotationAdopt, v1alpha1.AnnotationPinnedVersion} {
+			changes = append(changes, `object.metadata.?annotations[?"`+name+`"] != oldObject.metadata.?annotations[?"`+name+`"]`)
+		}
 	} else {
 		changes = append(changes, "object.metadata.?annotations != oldObject.metadata.?annotations")
 	}

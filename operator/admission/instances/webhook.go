@@ -39,11 +39,10 @@ type Validator interface {
 	Validate(ctx context.Context, entry *catalog.Entry, instance *unstructured.Unstructured) (problem.List, error)
 }
 
-// Options configure a [Webhook]. Platforms and Validator are required.
+// Options configure a [Webhook]. Both fields are required.
 type Options struct {
-	// Platforms returns the versions of the platform that may render an instance, the most
-	// likely one first, or nothing if this replica has none.
-	Platforms func(kind schema.GroupKind, instance *unstructured.Unstructured) []*catalog.Entry
+	// Platform returns the platform of a kind, or nil if this replica has none.
+	Platform  func(kind schema.GroupKind) *catalog.Entry
 	Validator Validator
 }
 
@@ -76,11 +75,11 @@ func (w *Webhook) Handle(ctx context.Context, request admission.Request) admissi
 	// An object that is being created has no namespace of its own yet, and perhaps no name.
 	instance.SetNamespace(request.Namespace)
 	gvk := instance.GroupVersionKind()
-	entries := w.Platforms(gvk.GroupKind(), instance)
-	if len(entries) == 0 {
+	entry := w.Platform(gvk.GroupKind())
+	if entry == nil {
 		return serve.Unavailable("the module of " + gvk.GroupKind().String() + " is not loaded yet")
 	}
-	problems, err := w.validateAny(ctx, entries, instance)
+	problems, err := w.validate(ctx, Version(entry, instance), instance)
 	switch {
 	case err != nil:
 		return serve.Unavailable(gvk.Kind + " " + instance.GetName() + " could not be checked: " + err.Error())
@@ -88,21 +87,6 @@ func (w *Webhook) Handle(ctx context.Context, request admission.Request) admissi
 		return serve.Invalid(gvk.GroupKind(), instance.GetName(), problems)
 	}
 	return admission.Allowed("").WithWarnings(warnings(problems)...)
-}
-
-// validateAny returns the problems of an instance with the first version that accepts it, or
-// else with the first of all.
-func (w *Webhook) validateAny(ctx context.Context, entries []*catalog.Entry, instance *unstructured.Unstructured) (first problem.List, err error) {
-	for i, entry := range entries {
-		problems, err := w.validate(ctx, entry, instance)
-		if err != nil || !problems.Failed() {
-			return problems, err
-		}
-		if i == 0 {
-			first = problems
-		}
-	}
-	return first, nil
 }
 
 // validate returns the problems of an instance, which it remembers.
@@ -143,7 +127,7 @@ func digestOf(entry *catalog.Entry, instance *unstructured.Unstructured) ([sha25
 		annotations = nil
 	}
 	raw, err := json.Marshal([]any{
-		entry.Transform.String(), entry.Digest, instance.GetAPIVersion(), instance.GetKind(), instance.GetNamespace(), instance.GetName(),
+		entry.Transform.String(), entry.Digest, entry.Former, instance.GetAPIVersion(), instance.GetKind(), instance.GetNamespace(), instance.GetName(),
 		instance.Object["spec"], instance.Object["graphNamespace"], labels, annotations, adopt,
 	})
 	return sha256.Sum256(raw), err

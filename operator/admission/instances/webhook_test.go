@@ -59,9 +59,9 @@ var entry = &catalog.Entry{
 }
 
 func newWebhook(v Validator) *Webhook {
-	return New(Options{Validator: v, Platforms: func(kind schema.GroupKind, _ *unstructured.Unstructured) []*catalog.Entry {
+	return New(Options{Validator: v, Platform: func(kind schema.GroupKind) *catalog.Entry {
 		if kind == entry.Kind() {
-			return []*catalog.Entry{entry}
+			return entry
 		}
 		return nil
 	}})
@@ -147,7 +147,7 @@ func TestBusy(t *testing.T) {
 		default:
 		}
 	}
-	if r := w.Handle(t.Context(), request(t, "App", "more", "good")); r.Result.Code != http.StatusServiceUnavailable || !strings.Contains(r.Result.Message, "64 others") {
+	if r := w.Handle(t.Context(), request(t, "App", "more", "good")); r.Result.Code != http.StatusServiceUnavailable || !strings.Contains(r.Result.Message, "512 others") {
 		t.Errorf("%+v", r.Result)
 	}
 	close(v.block)
@@ -161,30 +161,33 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestRefusedByAllVersions holds that an instance is accepted if one of the versions that may
-// render it accepts it.
-func TestRefusedByAllVersions(t *testing.T) {
-	later := *entry
-	later.Digest = "sha256:2"
-	v := refusing{map[string]bool{"sha256:2": true}}
-	w := New(Options{Validator: v, Platforms: func(schema.GroupKind, *unstructured.Unstructured) []*catalog.Entry {
-		return []*catalog.Entry{&later, entry}
-	}})
-	if r := w.Handle(t.Context(), request(t, "App", "web", "good")); !r.Allowed {
-		t.Errorf("%+v", r.Result)
+// TestVersion holds which version of a platform checks an instance.
+func TestVersion(t *testing.T) {
+	e := &catalog.Entry{
+		Module: catalog.Module{Digest: "sha256:new", Version: "v2"}, Digest: "sha256:2",
+		Others: []catalog.Version{{Module: catalog.Module{Digest: "sha256:old", Version: "v1"}, Digest: "sha256:1"}},
 	}
-	v.digests[entry.Digest] = true
-	if r := w.Handle(t.Context(), request(t, "App", "other", "good")); r.Allowed || r.Result.Message != "spec: refused by sha256:2" {
-		t.Errorf("%+v", r.Result)
+	rolling := *e
+	rolling.Rollout = &v1alpha1.Rollout{}
+	for _, test := range []struct {
+		name, pin, status string
+		entry             *catalog.Entry
+		want              string
+	}{
+		{"new", "", "", &rolling, "sha256:new"},
+		{"of the former version", "", "sha256:old", &rolling, "sha256:old"},
+		{"of the current version", "", "sha256:new", &rolling, "sha256:new"},
+		{"of a version that is gone", "", "sha256:older", &rolling, "sha256:new"},
+		{"without a rollout", "", "sha256:old", e, "sha256:new"},
+		{"pinned", "v1", "sha256:new", e, "sha256:old"},
+		{"pinned to a version that is gone", "v0", "sha256:old", &rolling, "sha256:new"},
+	} {
+		in := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"module": map[string]any{"digest": test.status}}}}
+		if test.pin != "" {
+			in.SetAnnotations(map[string]string{v1alpha1.AnnotationPinnedVersion: test.pin})
+		}
+		if got := Version(test.entry, in).Module.Digest; got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
 	}
-}
-
-// refusing refuses all instances of some versions.
-type refusing struct{ digests map[string]bool }
-
-func (v refusing) Validate(_ context.Context, e *catalog.Entry, _ *unstructured.Unstructured) (problem.List, error) {
-	if v.digests[e.Digest] {
-		return problem.List{{Path: "spec", Message: "refused by " + e.Digest}}, nil
-	}
-	return nil, nil
 }
