@@ -165,14 +165,19 @@ func TestUpgrade(t *testing.T) {
 	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "True", "")
 	stopped(t, p)
 
-	// The older manager doesn't take the field away, and leaves everything as it is.
+	// The older manager doesn't take the field away, and writes nothing.
 	before := versionsOf(t, c, crds, deployments, services, graphs, webservices, applications)
 	p = run(deployed)
 	ready("webservice", "Stalled", "True", "BreakingChange")
 	ready("application", "Ready", "True", "")
 	rendered(t, c, p, 1)
 	unchanged(t, c, "after the rollback", before, crds, deployments, services, graphs, webservices, applications)
+	// It renders with the newer module, whose sources are kept in the cluster.
+	set(t, c, webservices, c.Namespace, "web", `{"spec": {"replicas": 2}}`)
+	hasReplicas(t, c, "web", 2)
+	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "True", "")
 	stopped(t, p)
+	before, objects = versionsOf(t, c, crds, deployments, services, graphs, webservices, applications), versionsOf(t, c, deployments, services)
 
 	// The newer one continues as if nothing had happened.
 	p = run(newer)
@@ -195,6 +200,23 @@ func TestUpgrade(t *testing.T) {
 	}
 	unchanged(t, c, "after the approval", objects, deployments, services)
 	stopped(t, p)
+}
+
+// hasReplicas waits until the Deployment of an instance has a number of replicas, all of them ready.
+func hasReplicas(t *testing.T, c *harness.Cluster, name string, replicas int64) {
+	t.Helper()
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		d, err := c.Dynamic.Resource(deployments).Namespace(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		wanted, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas")
+		ready, _, _ := unstructured.NestedInt64(d.Object, "status", "readyReplicas")
+		if wanted != replicas || ready != replicas {
+			return fmt.Errorf("%d of %d replicas are ready", ready, wanted)
+		}
+		return nil
+	})
 }
 
 // graphOf returns the name and the version of the graph of an instance.
