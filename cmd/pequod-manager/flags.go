@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
-	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/operator/fetch"
 )
 
 // name is the name of the program.
@@ -76,10 +76,8 @@ func (o *options) check() error {
 			return fmt.Errorf("--transform-namespaces: %q is not the name of a namespace", namespace)
 		}
 	}
-	for _, policy := range o.policies {
-		if _, err := modules.ParseRef(policy); err != nil {
-			return fmt.Errorf("--policy: %w", err)
-		}
+	if err := (fetch.Organization{Policies: o.policies}).Check(); err != nil {
+		return fmt.Errorf("--policy: %w", err)
 	}
 	switch {
 	case o.policySecret != "" && len(validation.IsDNS1123Subdomain(o.policySecret)) > 0:

@@ -97,6 +97,7 @@ func TestRun(t *testing.T) {
 		{"--default-service-account=x", "pequod-manager: unknown flag: --default-service-account" + help},
 		{"--manager-namespace=A", `pequod-manager: --manager-namespace: "A" is not the name of a namespace` + help},
 		{"--policy=oci://", `pequod-manager: --policy: oci://: "" is not the host of a registry; want oci://HOST/REPOSITORY:TAG` + help},
+		{"--policy=oci-layout:dir", "pequod-manager: --policy: oci-layout:dir: a cluster has no directories; want oci://HOST/REPOSITORY:TAG" + help},
 		{"--policy-pull-secret=A_B", `pequod-manager: --policy-pull-secret: "A_B" is not the name of a Secret` + help},
 		{"--transform-namespaces=a,B", `pequod-manager: --transform-namespaces: "B" is not the name of a namespace` + help},
 		{"--webhook-failure-policy=Never", `pequod-manager: --webhook-failure-policy: "Never" is neither Ignore nor Fail` + help},

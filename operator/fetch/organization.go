@@ -24,13 +24,19 @@ type Organization struct {
 	PullSecret string
 }
 
-// refs returns the references to the policies.
+// refs returns the references to the policies. The error is about one that can't be used in a
+// cluster.
 func (o Organization) refs() ([]v1alpha1.CueRef, error) {
 	var all []v1alpha1.CueRef
 	for _, text := range o.Policies {
 		ref, err := modules.ParseRef(text)
 		if err != nil {
-			return nil, &Error{InvalidReference, fmt.Sprintf("policy %s of the organization: %v", text, err)}
+			return nil, &Error{InvalidReference, err.Error()}
+		}
+		if ref.Type != v1alpha1.CueRefPath {
+			if err := Check(ref); err != nil {
+				return nil, err
+			}
 		}
 		if o.PullSecret != "" && (ref.Type == v1alpha1.CueRefOCI || ref.Type == v1alpha1.CueRefGit) {
 			ref.PullSecretRef = &o.PullSecret
@@ -38,6 +44,12 @@ func (o Organization) refs() ([]v1alpha1.CueRef, error) {
 		all = append(all, ref)
 	}
 	return all, nil
+}
+
+// Check returns an error about a reference that can't be used in a cluster.
+func (o Organization) Check() error {
+	_, err := o.refs()
+	return err
 }
 
 // addOrganization opens the policies of the organization, and adds them to sources. The caller

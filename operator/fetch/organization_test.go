@@ -99,7 +99,7 @@ func TestOrganization(t *testing.T) {
 
 	// What can't be opened has the reason, and the policy in its message.
 	for ref, reason := range map[string]string{
-		"embedded:nothing": fetch.InvalidReference, "configmap:" + c.Namespace + "/nothing": fetch.NotFound, "configmap:" + c.other + "/rules": fetch.NotAllowed,
+		"configmap:" + c.Namespace + "/nothing": fetch.NotFound, "configmap:" + c.other + "/rules": fetch.NotAllowed,
 		strings.Replace(remote.String(), ":v1.0.0", ":v2.0.0", 1): fetch.NotFound, filepath.Join(dir, "nothing"): fetch.Failed,
 	} {
 		_, err := fetcher(ref).Fetch(t.Context(), platform)
@@ -107,6 +107,11 @@ func TestOrganization(t *testing.T) {
 		if err != nil && !strings.HasPrefix(err.Error(), "policy "+ref+" of the organization: ") {
 			t.Errorf("%s: message %v", ref, err)
 		}
+	}
+	for ref, reason := range map[string]string{
+		"embedded:nothing": fetch.InvalidReference, "example.com/rules@v1": fetch.InvalidReference, "oci-layout:rules": fetch.NotAllowed, "git::http://example.com/rules": fetch.InvalidReference,
+	} {
+		wantReason(t, ref, fetch.Organization{Policies: []string{ref}}.Check(), reason)
 	}
 	platform.Spec.Policies = []v1alpha1.CueRef{{Type: v1alpha1.CueRefPath, Ref: dir}}
 	_, err = all.Fetch(t.Context(), platform)
