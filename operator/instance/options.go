@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
@@ -66,7 +67,9 @@ type services struct {
 	graphs   *graphs
 	// listed is closed when all graphs are known.
 	listed chan struct{}
-	events events.EventRecorder
-	log    logr.Logger
-	now    func() time.Time
+	// progress limits the writes of statuses that only show progress.
+	progress flowcontrol.PassiveRateLimiter
+	events   events.EventRecorder
+	log      logr.Logger
+	now      func() time.Time
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +17,16 @@ import (
 // beginAfter is how long an execution may take before the status shows that it has begun. A
 // status that soon changes again is not written.
 const beginAfter = time.Second
+
+// Statuses that only show that an execution goes on are limited, as those of graphs are: for all
+// instances together, progressAtOnce at once and then progressAverage a second, until
+// an execution takes longer than yieldFor. With a thousand instances at once, such writes would
+// make all of them take longer.
+const (
+	yieldFor        = 20 * time.Second
+	progressAtOnce  = 10
+	progressAverage = 2
+)
 
 // Reconcile handles one instance. It implements the Reconciler of controller-runtime.
 func (k *kind) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
@@ -200,7 +211,14 @@ func (t *task) patience(s situation, next *status) time.Duration {
 	if s.refusal != nil || s.paused != "" || s.deleting || s.graph == nil || next.Phase != phasePending || next.FirstFailure != nil {
 		return 0
 	}
-	return max(0, beginAfter-t.now().Sub(t.memory.writtenAt))
+	since := t.now().Sub(t.memory.writtenAt)
+	if since < beginAfter {
+		return beginAfter - since
+	}
+	if since < yieldFor && !equality.Semantic.DeepEqual(t.stored, next) && !t.progress.TryAccept() {
+		return beginAfter
+	}
+	return 0
 }
 
 // relookAfter is when to look again for a graph that no informer shows: one that was written,

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/pequod-io/pequod/operator/rollout/board"
@@ -43,7 +44,8 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	c := &controllers{running: map[schema.GroupKind]*runningKind{}, services: &services{
 		Options: o, dynamic: watching, metadata: writing, listed: make(chan struct{}),
-		events: mgr.GetEventRecorder("pequod-manager"), log: mgr.GetLogger().WithName("instance"), now: time.Now,
+		progress: flowcontrol.NewTokenBucketPassiveRateLimiter(progressAverage, progressAtOnce),
+		events:   mgr.GetEventRecorder("pequod-manager"), log: mgr.GetLogger().WithName("instance"), now: time.Now,
 	}}
 	if c.graphs, err = newGraphs(watching, c.graphChanged); err != nil {
 		return err
