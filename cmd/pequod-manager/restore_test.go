@@ -29,6 +29,7 @@ var saved = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "serviceaccounts"},
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"},
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+	{Group: "apps", Version: "v1", Resource: "controllerrevisions"},
 	{Group: "apps", Version: "v1", Resource: "deployments"},
 	{Group: "platform.pequod.io", Version: "v1alpha1", Resource: "resourcegraphs"},
 	{Version: "v1", Resource: "services"},
@@ -87,6 +88,8 @@ func ofPlatform(o *unstructured.Unstructured) bool {
 		return o.GetNamespace() == "shop" && o.GetName() != "kube-root-ca.crt"
 	case "Transform":
 		return true
+	case "ControllerRevision": // the sources of the platform
+		return o.GetNamespace() == process.Namespace
 	}
 	return o.GetNamespace() == "shop"
 }
