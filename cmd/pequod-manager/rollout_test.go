@@ -75,39 +75,47 @@ func TestRollout(t *testing.T) {
 	}
 	_, old := phase(t.Context())
 
-	c.Apply(t, platform(`, more: "x"`, ""))
 	ends := func(within time.Duration) bool {
-		for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			if got, digest := phase(t.Context()); got == "Completed" && digest != old {
 				return true
 			}
 		}
 		return false
 	}
-	random, kills := rand.New(rand.NewPCG(1, 1)), 0
-	for ; kills < 6 && !ends(time.Duration(300+random.IntN(1200))*time.Millisecond); kills++ {
-		if err := p.Cmd.Process.Kill(); err != nil {
+	// A rollout may end before the program is killed, so there are several.
+	previous := before // the graphs of the version before
+	random, kills, version := rand.New(rand.NewPCG(1, 1)), 0, int64(0)
+	for kills < 4 {
+		version++
+		c.Apply(t, platform(fmt.Sprintf(`, more: "%d"`, version), ""))
+		for kills < 4 && !ends(time.Duration(100+random.IntN(500))*time.Millisecond) {
+			if err := p.Cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			<-p.Done
+			p = start(t, c, withoutLease...)
+			kills++
+		}
+		if !ends(patience) {
+			t.Fatal("the rollout does not end")
+		}
+		after, err := graphs.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
 			t.Fatal(err)
 		}
-		<-p.Done
-		p = start(t, c, withoutLease...)
-	}
-	if !ends(patience) {
-		t.Fatal("the rollout does not end")
-	}
-	t.Logf("%d kills", kills)
-	after, err := graphs.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, g := range after.Items {
-		if got, was := g.GetGeneration(), before.Items[i].GetGeneration(); got != was+1 {
-			t.Errorf("graph %s has generation %d after %d", g.GetName(), got, was)
+		for i, g := range after.Items {
+			if got, was := g.GetGeneration(), before.Items[i].GetGeneration(); got != was+version {
+				t.Errorf("graph %s has generation %d after %d and %d versions", g.GetName(), got, was, version)
+			}
+		}
+		if _, old = phase(t.Context()); kills < 4 {
+			previous = after
 		}
 	}
+	t.Logf("%d kills in %d rollouts", kills, version)
 
-	_, digest := phase(t.Context())
-	if _, err := transforms.Patch(t.Context(), "app", types.MergePatchType, []byte(`{"spec":{"rollout":{"abortedDigest":"`+digest+`"}}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := transforms.Patch(t.Context(), "app", types.MergePatchType, []byte(`{"spec":{"rollout":{"abortedDigest":"`+old+`"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, patience, func(ctx context.Context) error {
@@ -115,7 +123,7 @@ func TestRollout(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if !slices.EqualFunc(restored.Items, before.Items, func(a, b unstructured.Unstructured) bool {
+		if !slices.EqualFunc(restored.Items, previous.Items, func(a, b unstructured.Unstructured) bool {
 			x, errX := json.Marshal(a.Object["spec"])
 			y, errY := json.Marshal(b.Object["spec"])
 			return errX == nil && errY == nil && string(x) == string(y)

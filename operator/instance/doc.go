@@ -12,6 +12,8 @@
 //     graphview.go keeps of each graph only the parts that are needed here.
 //   - reconcile.go handles one instance: it renders (render.go), writes the graph
 //     (graphwrite.go) and then the status (statuswrite.go).
+//   - version.go chooses the version of the module that an instance is rendered with, and
+//     forecasts the effect of another one. member.go shows instances to the executor of rollouts.
 //   - status.go composes the status, which is a pure function, with the fields of the module's
 //     #Status (ownstatus.go). problems.go writes the
 //     messages, and events.go emits Events.
