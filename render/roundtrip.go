@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
@@ -88,7 +88,7 @@ func (b *builtModule) roundTrip(p *Platform, spec ast.Expr, in *Instance, there,
 }
 
 // index matches the index of an item in a path.
-var index = regexp.MustCompile(`\[\d+\]`)
+var index = lazyregexp.New(`\[\d+\]`)
 
 // losesOf returns a function that reports whether a version accepts the loss of a
 // field of the stored version: it lists the field, or one around it. A list that
@@ -100,7 +100,7 @@ func (b *builtModule) losesOf(version string) func(path string) bool {
 		return func(string) bool { return false }
 	}
 	return func(path string) bool {
-		path = index.ReplaceAllString(path, "[]")
+		path = index().ReplaceAllString(path, "[]")
 		return slices.ContainsFunc(def.Loses, func(l string) bool {
 			return path == l || strings.HasPrefix(path, l+".") || strings.HasPrefix(path, l+"[")
 		})

@@ -2,18 +2,18 @@ package render
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"cuelang.org/go/cue"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // scalePath is the form of the paths in #Platform.scale: the JSONPath of a field outside
 // lists, whose names need no escaping.
-var scalePath = regexp.MustCompile(`^(\.[A-Za-z_][-A-Za-z0-9_]*)+$`)
+var scalePath = lazyregexp.New(`^(\.[A-Za-z_][-A-Za-z0-9_]*)+$`)
 
 // checkScale checks #Platform.scale: the field of spec is an integer of #Input in every
 // version, and the fields of status are outputs or fields of #Status. Whether an
@@ -72,7 +72,7 @@ func (b *builtModule) checkScale(p *Platform) error {
 // scaleNames returns the names of the fields of a path below a prefix.
 func scaleNames(path, prefix string) ([]string, bool) {
 	rest, ok := strings.CutPrefix(path, prefix)
-	return strings.Split(rest, "."), ok && scalePath.MatchString(path)
+	return strings.Split(rest, "."), ok && scalePath().MatchString(path)
 }
 
 // scaled returns the kind of a field, or BottomKind if there is none.

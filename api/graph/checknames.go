@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -10,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // kindPattern matches the kinds that the API server accepts in a
 // CustomResourceDefinition: at most 63 characters.
-var kindPattern = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$`)
+var kindPattern = lazyregexp.New(`^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$`)
 
 // checkNames rejects apiVersions, kinds, namespaces and names that are not safe in
 // the path of a request: a name such as ../secrets/x would address another object.
@@ -52,7 +52,7 @@ func wrongNames(o v1alpha1.ObjectRef) func(yield func(field, wrong string) bool)
 			(gv.Group == "" || len(validation.IsDNS1123Subdomain(gv.Group)) == 0) && len(validation.IsDNS1123Label(gv.Version)) == 0
 		name := content.IsPathSegmentName(o.Name)
 		_ = check("apiVersion", o.APIVersion, version, "is not an apiVersion") &&
-			check("kind", o.Kind, kindPattern.MatchString(o.Kind), "is not a kind") &&
+			check("kind", o.Kind, kindPattern().MatchString(o.Kind), "is not a kind") &&
 			check("namespace", o.Namespace, len(validation.IsDNS1123Label(o.Namespace)) == 0, "is not a namespace's name") &&
 			check("name", o.Name, len(name) == 0, strings.Join(name, ", "))
 	}

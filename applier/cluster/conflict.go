@@ -1,12 +1,12 @@
 package cluster
 
 import (
-	"regexp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // conflictCause matches the message of one cause of a field manager conflict. The
@@ -14,7 +14,7 @@ import (
 //
 //	conflict with "kubectl-edit" using apps/v1
 //	conflict with "kube-controller-manager" with subresource "scale" using apps/v1
-var conflictCause = regexp.MustCompile(`^conflict with "([^"]*)"(?: with subresource "([^"]*)")?`)
+var conflictCause = lazyregexp.New(`^conflict with "([^"]*)"(?: with subresource "([^"]*)")?`)
 
 // conflicts returns the fields that a conflict is about, with their managers. If
 // the message of a cause has an unknown form, it stands for the manager.
@@ -28,7 +28,7 @@ func conflicts(s metav1.Status) []engine.Conflict {
 			continue
 		}
 		conflict := engine.Conflict{Field: strings.TrimPrefix(c.Field, "."), Manager: c.Message}
-		if m := conflictCause.FindStringSubmatch(c.Message); m != nil {
+		if m := conflictCause().FindStringSubmatch(c.Message); m != nil {
 			conflict.Manager, conflict.Subresource = m[1], m[2]
 		}
 		found = append(found, conflict)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -14,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -61,7 +61,7 @@ func classifyStatus(err error, s metav1.Status) *engine.Failure {
 		f.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	switch {
-	case deniedText.MatchString(s.Message):
+	case deniedText().MatchString(s.Message):
 		// First, because the rest of the status is the policy's or webhook's own:
 		// it may resemble any other error.
 		f.Reason, f.Terminal = engine.ReasonDenied, true
@@ -75,10 +75,10 @@ func classifyStatus(err error, s metav1.Status) *engine.Failure {
 		f.Reason = engine.ReasonNamespaceTerminating
 	case strings.Contains(s.Message, "custom resource definition is terminating"):
 		f.Reason = engine.ReasonUnknownKind // the definition may be created again
-	case untypedText.MatchString(f.Message):
+	case untypedText().MatchString(f.Message):
 		// The API server reports a mistake in the object as an internal error.
 		f.Reason, f.Terminal = engine.ReasonInvalid, true
-		f.Message = untypedText.ReplaceAllString(f.Message, "")
+		f.Message = untypedText().ReplaceAllString(f.Message, "")
 	case strings.Contains(s.Message, "failed calling webhook"), strings.Contains(s.Message, "conversion webhook for "):
 		f.Reason = engine.ReasonWebhookFailed
 	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
@@ -103,7 +103,7 @@ func statusMessage(s metav1.Status) string {
 	}
 	var causes []string
 	for _, c := range s.Details.Causes {
-		text := quotedValue.ReplaceAllString(c.Message, "Invalid value: ")
+		text := quotedValue().ReplaceAllString(c.Message, "Invalid value: ")
 		if c.Field != "" && c.Field != "<nil>" && c.Field != "[]" {
 			text = c.Field + ": " + text
 		}
@@ -114,22 +114,22 @@ func statusMessage(s metav1.Status) string {
 
 // untypedText matches the start of the API server's message about an object that
 // has unknown fields or fields of the wrong type.
-var untypedText = regexp.MustCompile(`^failed to (?:create typed patch object|convert new object) \(.*?\)(?: to proper version)?: \.?`)
+var untypedText = lazyregexp.New(`^failed to (?:create typed patch object|convert new object) \(.*?\)(?: to proper version)?: \.?`)
 
 // quotedValue matches a long value that the API server quotes before the actual
 // message, such as a whole Pod template. The value may be secret, too.
-var quotedValue = regexp.MustCompile(`^Invalid value: (\{.*\}|\[.*\]|".{40,}"): `)
+var quotedValue = lazyregexp.New(`^Invalid value: (\{.*\}|\[.*\]|".{40,}"): `)
 
 // deniedText matches the denial of an admission webhook or of an admission policy
 // (k8s.io/apiserver/pkg/admission/plugin). The webhook or policy chooses the
 // status code.
-var deniedText = regexp.MustCompile(`admission webhook ".*?" denied the request|` +
+var deniedText = lazyregexp.New(`admission webhook ".*?" denied the request|` +
 	`(?:ValidatingAdmissionPolicy|policy) ['"].*?['"](?: with binding '.*?')? denied request: `)
 
 // immutableText matches the messages about fields that can't be changed: those of
 // Kubernetes, and those that authors of CustomResourceDefinitions usually choose
 // for transition rules. The API has no status code for it.
-var immutableText = regexp.MustCompile(`(?i)immutable|may not be (changed|updated)|may not change|updates to .* (spec )?for fields other than|` +
+var immutableText = lazyregexp.New(`(?i)immutable|may not be (changed|updated)|may not change|updates to .* (spec )?for fields other than|` +
 	`cannot (be changed|change)|can't be changed|updates .* are forbidden|is not allowed to be (changed|updated)`)
 
 // isImmutable reports whether an Invalid error is about a field that can't be
@@ -142,7 +142,7 @@ func isImmutable(s metav1.Status) bool {
 	}
 	for _, c := range s.Details.Causes {
 		isField := c.Type == metav1.CauseTypeFieldValueInvalid || c.Type == metav1.CauseTypeForbidden
-		if isField && c.Field != "" && immutableText.MatchString(c.Message) {
+		if isField && c.Field != "" && immutableText().MatchString(c.Message) {
 			return true
 		}
 	}

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // Merger computes the result of a server-side apply without the API server. The live
@@ -121,12 +122,12 @@ func (f *Fallback) try(a address, op operation, send func() error) (denied bool,
 
 // missingRight matches the message of an authorizer. Admission plugins answer with
 // Forbidden, too, but their refusals concern the object and not the account.
-var missingRight = regexp.MustCompile(` cannot [a-z:-]+ resource "`)
+var missingRight = lazyregexp.New(` cannot [a-z:-]+ resource "`)
 
 // isUnauthorized reports whether err is the API server's refusal of a request for
 // which the account has no right.
 func isUnauthorized(err error) bool {
-	return apierrors.IsForbidden(err) && missingRight.MatchString(err.Error())
+	return apierrors.IsForbidden(err) && missingRight().MatchString(err.Error())
 }
 
 // fallback returns what replaces the client's dry runs. It is nil for a client that

@@ -35,7 +35,7 @@ func isOutdatedManagers(err error) bool {
 	}
 	message := status.Status().Message
 	return strings.Contains(message, "field not declared in schema") &&
-		!untypedText.MatchString(message) && !deniedText.MatchString(message)
+		!untypedText().MatchString(message) && !deniedText().MatchString(message)
 }
 
 // migrateManagers rewrites the managedFields of all managers of an object to the API

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/outdir"
 	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/render/manifests"
@@ -90,7 +90,7 @@ func hasSecretData(g *v1alpha1.ResourceGraph) bool {
 
 // digestField is the digest of the module in an encoded graph. No other place of a
 // graph has these lines with this indentation.
-var digestField = regexp.MustCompile(`\n  platformRef:\n    digest: (sha256:[0-9a-f]{64})\n`)
+var digestField = lazyregexp.New(`\n  platformRef:\n    digest: (sha256:[0-9a-f]{64})\n`)
 
 // differsInDigest reports whether two encoded graphs are equal but for the digest of
 // the module. Their renderHash is then the same: the module changed, for example in
@@ -98,7 +98,7 @@ var digestField = regexp.MustCompile(`\n  platformRef:\n    digest: (sha256:[0-9
 // the module that rendered it first, so that such a change of a module changes no
 // file.
 func differsInDigest(committed, rendered []byte) bool {
-	was, is := digestField.FindSubmatchIndex(committed), digestField.FindSubmatchIndex(rendered)
+	was, is := digestField().FindSubmatchIndex(committed), digestField().FindSubmatchIndex(rendered)
 	if was == nil || is == nil || was[2] != is[2] {
 		return false
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/config"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -44,7 +44,7 @@ type installation struct {
 }
 
 // imageLine matches the line with the image of the program in the manifests.
-var imageLine = regexp.MustCompile(`(?m)^(\s+image: )(ghcr\.io/pequod-io/pequod-(?:applier|manager):\S+)$`)
+var imageLine = lazyregexp.New(`(?m)^(\s+image: )(ghcr\.io/pequod-io/pequod-(?:applier|manager):\S+)$`)
 
 // imageOf returns the replacement of imageLine: the image that the user chose, or the
 // released image by its digest, so that a tag that was moved has no effect. It is the
@@ -61,7 +61,7 @@ func imageOf(chosen, digest string) string {
 
 // imageName matches an image reference that is a plain string in YAML. It keeps a
 // value of --image from changing the structure of the manifests.
-var imageName = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
+var imageName = lazyregexp.New(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
 
 // variant selects what is installed: the manifests of a mode, with components.
 type variant struct {
@@ -77,10 +77,10 @@ type variant struct {
 // manifests returns the objects of the mode, and of its webhooks, that keep accepts. The
 // variant is made in the text, so that --export shows it with all comments.
 func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*installation, error) {
-	if v.image != "" && !imageName.MatchString(v.image) {
+	if v.image != "" && !imageName().MatchString(v.image) {
 		return nil, fmt.Errorf("--image: %q is not a valid image reference", v.image)
 	}
-	text := imageLine.ReplaceAll(v.mode.manifests, []byte(imageOf(v.image, v.mode.digest)))
+	text := imageLine().ReplaceAll(v.mode.manifests, []byte(imageOf(v.image, v.mode.digest)))
 	if v.constrained {
 		text = []byte(v.mode.constrain(string(text)))
 	}

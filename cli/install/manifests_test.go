@@ -22,14 +22,14 @@ func testImageOf(t *testing.T, m mode, digest string) {
 		{"a chosen image", "registry.example.com/a:v1", digest, "registry.example.com/a:v1", ""},
 	} {
 		var images []string
-		for line := range strings.Lines(imageLine.ReplaceAllString(string(m.manifests), imageOf(test.chosen, test.digest))) {
+		for line := range strings.Lines(imageLine().ReplaceAllString(string(m.manifests), imageOf(test.chosen, test.digest))) {
 			if image, ok := strings.CutPrefix(strings.TrimSpace(line), "image: "); ok {
 				images = append(images, image)
 			}
 		}
 		if len(images) != 1 || !strings.HasPrefix(images[0], test.prefix) || !strings.HasSuffix(images[0], test.suffix) {
 			t.Errorf("%s: images %q", test.name, images)
-		} else if test.suffix != "" && !imageName.MatchString(images[0]) {
+		} else if test.suffix != "" && !imageName().MatchString(images[0]) {
 			t.Errorf("%s: %q isn't accepted by --image", test.name, images[0])
 		}
 	}

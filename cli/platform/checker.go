@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
@@ -14,9 +15,9 @@ import (
 
 // The forms of values that several fields have.
 var (
-	digestPattern   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	durationPattern = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(s|m|h))+$`)
-	percentPattern  = regexp.MustCompile(`^([1-9][0-9]?|100)%$`)
+	digestPattern   = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
+	durationPattern = lazyregexp.New(`^([0-9]+(\.[0-9]+)?(s|m|h))+$`)
+	percentPattern  = lazyregexp.New(`^([1-9][0-9]?|100)%$`)
 )
 
 // maxDuration is the maximal length of a duration in bytes.
@@ -95,7 +96,7 @@ func (c *transformChecker) checkOneOf(parent string, given map[string]any, name 
 
 // checkDigest checks a field that is the digest of a module.
 func (c *transformChecker) checkDigest(parent string, given map[string]any, name string) {
-	if v, ok := given[name].(string); ok && !digestPattern.MatchString(v) {
+	if v, ok := given[name].(string); ok && !digestPattern().MatchString(v) {
 		c.wrong(fieldpath.Join(parent, name), fmt.Sprintf("%q is not sha256: and 64 hex digits", v), "")
 	}
 }
@@ -109,7 +110,7 @@ func (c *transformChecker) checkDuration(parent string, given map[string]any, na
 	d, err := time.ParseDuration(v)
 	path := fieldpath.Join(parent, name)
 	switch {
-	case err != nil || !durationPattern.MatchString(v) || len(v) > maxDuration:
+	case err != nil || !durationPattern().MatchString(v) || len(v) > maxDuration:
 		c.wrong(path, fmt.Sprintf("%q is not a duration", v), "for example 10m or 1h30m")
 	case d < least && least == time.Nanosecond:
 		c.wrong(path, fmt.Sprintf("%q is not more than 0s", v), "")
@@ -126,7 +127,7 @@ func (c *transformChecker) checkShare(path string, value any) {
 			return
 		}
 	case string:
-		if percentPattern.MatchString(v) {
+		if percentPattern().MatchString(v) {
 			return
 		}
 	}

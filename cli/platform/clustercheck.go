@@ -2,10 +2,10 @@ package platform
 
 import (
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
@@ -13,10 +13,10 @@ import (
 
 // The forms of texts in fields that only matter in a cluster. They are those of the CRD.
 var (
-	crdNamePattern  = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$`)
-	groupPattern    = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`)
-	resourcePattern = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?(/[a-z]([-a-z0-9]*[a-z0-9])?)?$`)
-	verbPattern     = regexp.MustCompile(`^[a-z]+$`)
+	crdNamePattern  = lazyregexp.New(`^[a-z]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$`)
+	groupPattern    = lazyregexp.New(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`)
+	resourcePattern = lazyregexp.New(`^[a-z]([-a-z0-9]*[a-z0-9])?(/[a-z]([-a-z0-9]*[a-z0-9])?)?$`)
+	verbPattern     = lazyregexp.New(`^[a-z]+$`)
 )
 
 // clusterProblems returns the problems of the fields that only matter in a cluster. It
@@ -41,7 +41,7 @@ func (c *transformChecker) checkClusterFields(spec map[string]any) {
 	c.checkOneOf("spec", spec, "crdDeletionPolicy", "Delete", "Orphan")
 	c.checkOneOf("spec", spec, "rbacScope", "Cluster", "Namespace")
 	c.checkDigest("spec", spec, "approvedBreakingDigest")
-	c.checkTexts("spec", spec, "adoptCRDs", 16, 253, crdNamePattern, "the name of a CRD: PLURAL.GROUP")
+	c.checkTexts("spec", spec, "adoptCRDs", 16, 253, crdNamePattern(), "the name of a CRD: PLURAL.GROUP")
 	resources := c.list("spec", spec, "managedResources", 256)
 	for i, r := range resources {
 		path := "spec.managedResources" + fieldpath.Index(i)
@@ -51,14 +51,14 @@ func (c *transformChecker) checkClusterFields(spec map[string]any) {
 		}
 		if group, ok := rule["apiGroup"]; !ok {
 			c.wrong(fieldpath.Join(path, "apiGroup"), "required field is missing", `the core group is ""`)
-		} else if group, ok := group.(string); ok && (!groupPattern.MatchString(group) || len(group) > 253) {
+		} else if group, ok := group.(string); ok && (!groupPattern().MatchString(group) || len(group) > 253) {
 			c.wrong(fieldpath.Join(path, "apiGroup"), fmt.Sprintf("%q is not an API group", group), "")
 		}
 		if list, ok := rule["resources"].([]any); !ok || len(list) == 0 {
 			c.wrong(fieldpath.Join(path, "resources"), "required field is missing", "")
 		}
-		c.checkTexts(path, rule, "resources", 64, 128, resourcePattern, "the plural name of a resource")
-		c.checkTexts(path, rule, "verbs", 32, 63, verbPattern, "a verb")
+		c.checkTexts(path, rule, "resources", 64, 128, resourcePattern(), "the plural name of a resource")
+		c.checkTexts(path, rule, "verbs", 32, 63, verbPattern(), "a verb")
 	}
 	if rollout, ok := spec["rollout"].(map[string]any); ok {
 		c.checkRollout(rollout)

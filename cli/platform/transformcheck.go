@@ -104,7 +104,7 @@ func (c *transformChecker) checkRef(path string, ref v1alpha1.CueRef, given map[
 	} else if ref.Ref != "" {
 		c.refuse(path, given, "files", "ref has the source of the module already", "")
 	}
-	if _, pinned := given["digest"]; pinned && !digestPattern.MatchString(ref.Digest) {
+	if _, pinned := given["digest"]; pinned && !digestPattern().MatchString(ref.Digest) {
 		c.wrong(digestPath, fmt.Sprintf("%q is not sha256: and 64 hex digits", ref.Digest), "")
 	}
 	c.refuse(path, given, "pullSecretRef", "this command reads no Secrets; it has your credentials", credentials(ref.Type))

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // watcher is a rule that reads several fields at once, so that it may reject an
@@ -73,14 +75,14 @@ func fieldsOf(keys []string) (names []string, inside bool) {
 }
 
 // identifier matches names that CEL writes unchanged.
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // mentions reports whether a rule contains name; with whole set, only if the rule
 // doesn't go on to select a field of it. The result is true for names that aren't
 // identifiers, because CEL escapes them. For the rule self.max > 1, max is
 // mentioned, and self is not mentioned as a whole.
 func mentions(text, name string, whole bool) bool {
-	if !identifier.MatchString(name) {
+	if !identifier().MatchString(name) {
 		return true
 	}
 	for _, at := range regexp.MustCompile(`\b`+name+`\b`).FindAllStringIndex(text, -1) {

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // Commit describes the commit that is checked out.
@@ -79,12 +80,12 @@ func headName(ctx context.Context, dir string) string {
 }
 
 // scpAddress is git's short form of an ssh address, USER@HOST:PATH.
-var scpAddress = regexp.MustCompile(`^(?:[^@:/]+@)?([A-Za-z0-9.-]+\.[A-Za-z0-9-]+):([^/:@][^:@]*)$`)
+var scpAddress = lazyregexp.New(`^(?:[^@:/]+@)?([A-Za-z0-9.-]+\.[A-Za-z0-9-]+):([^/:@][^:@]*)$`)
 
 // publicAddress returns the address of a repository without user names, passwords and
 // tokens, or "" if it is a path on this machine. The short form of ssh becomes a URL.
 func publicAddress(address string) string {
-	if m := scpAddress.FindStringSubmatch(address); m != nil {
+	if m := scpAddress().FindStringSubmatch(address); m != nil {
 		return "ssh://" + m[1] + "/" + m[2]
 	}
 	u, err := url.Parse(address)

@@ -6,8 +6,9 @@ import (
 	"net"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // Prefix is the beginning of references to git repositories.
@@ -24,7 +25,7 @@ type Ref struct {
 }
 
 // commitPattern is the form of a full commit.
-var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var commitPattern = lazyregexp.New(`^[0-9a-f]{40}$`)
 
 // ParseRef parses a reference: git::URL[//DIR][?ref=REVISION]. URL has the scheme https,
 // ssh or file, or http for a server on this machine. The prefix can be left out. Errors
@@ -89,7 +90,7 @@ func (r Ref) String() string {
 
 // Pinned reports whether the reference names a commit, so that it always means the same
 // files.
-func (r Ref) Pinned() bool { return commitPattern.MatchString(r.Revision) }
+func (r Ref) Pinned() bool { return commitPattern().MatchString(r.Revision) }
 
 // Name returns the name of the repository.
 func (r Ref) Name() string { return strings.TrimSuffix(path.Base(r.URL.Path), ".git") }

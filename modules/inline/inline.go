@@ -13,11 +13,11 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/gitfs"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
@@ -78,11 +78,11 @@ func (m *Module) Place(shown string) (yamlfile.Block, bool) {
 
 // fileName is the form of the path of a file, as in the CRD of Transforms. CUE ignores
 // files whose names begin with a dot or an underscore.
-var fileName = regexp.MustCompile(`^([A-Za-z0-9][-A-Za-z0-9_.]*/)*[A-Za-z0-9][-A-Za-z0-9_.]*$`)
+var fileName = lazyregexp.New(`^([A-Za-z0-9][-A-Za-z0-9_.]*/)*[A-Za-z0-9][-A-Za-z0-9_.]*$`)
 
 // CheckName returns an error if the path of a file is not valid.
 func CheckName(name string) error {
-	if len(name) > maxName || !fileName.MatchString(name) {
+	if len(name) > maxName || !fileName().MatchString(name) {
 		return fmt.Errorf("%q is not the path of a file: want letters, digits, '-', '_' and '.', in elements that begin with a letter or digit", name)
 	}
 	return nil

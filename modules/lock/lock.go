@@ -31,11 +31,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // FileName is the name of the file, which is beside the pequod.yaml of a repository.
@@ -150,12 +151,12 @@ func (f *File) Bytes() []byte {
 }
 
 // plainPattern matches text that is a string to all YAML parsers without quotes.
-var plainPattern = regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]*[./:@]([a-zA-Z0-9_./:@+=-]*[a-zA-Z0-9_./@+=-])?$`)
+var plainPattern = lazyregexp.New(`^[a-z][a-zA-Z0-9_-]*[./:@]([a-zA-Z0-9_./:@+=-]*[a-zA-Z0-9_./@+=-])?$`)
 
 // scalar returns text as a YAML scalar. Names of files in references can have any
 // printable characters; all other fields are plain.
 func scalar(text string) string {
-	if plainPattern.MatchString(text) && !strings.HasSuffix(text, ":") {
+	if plainPattern().MatchString(text) && !strings.HasSuffix(text, ":") {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"

@@ -3,23 +3,23 @@ package lock
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"cuelang.org/go/mod/module"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
 var (
-	commitPattern  = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	digestPattern  = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	contentPattern = regexp.MustCompile(`^h1:[A-Za-z0-9+/]{43}=$`)
+	commitPattern  = lazyregexp.New(`^[0-9a-f]{40}$`)
+	digestPattern  = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
+	contentPattern = lazyregexp.New(`^h1:[A-Za-z0-9+/]{43}=$`)
 	// conflictPattern matches the lines that git adds where it can't merge.
-	conflictPattern = regexp.MustCompile(`(?m)^(<<<<<<<|=======|>>>>>>>|\|\|\|\|\|\|\|)( .*)?\r?$`)
+	conflictPattern = lazyregexp.New(`(?m)^(<<<<<<<|=======|>>>>>>>|\|\|\|\|\|\|\|)( .*)?\r?$`)
 )
 
 // rewrite is the hint for a file that must be made again.
@@ -28,7 +28,7 @@ const rewrite = "write it again with 'pequod module lock'"
 // Read parses a lock. name is the name of the file in messages. Its errors are a
 // [problem.List].
 func Read(name string, data []byte) (*File, error) {
-	if at := conflictPattern.FindIndex(data); at != nil {
+	if at := conflictPattern().FindIndex(data); at != nil {
 		line := 1 + bytes.Count(data[:at[0]], []byte("\n"))
 		return nil, problem.List{{
 			Position: problem.Position{File: name, Line: line, Column: 1}, Rule: problem.RuleLock,
@@ -85,18 +85,18 @@ func check(doc yamlfile.Document, modules []Module) problem.List {
 		}
 		required := []field{
 			{"path", m.Path, "the path of a module with its major version", module.CheckPath(m.Path) == nil},
-			{"digest", m.Digest, "sha256: and 64 hex digits", digestPattern.MatchString(m.Digest)},
+			{"digest", m.Digest, "sha256: and 64 hex digits", digestPattern().MatchString(m.Digest)},
 		}
 		if m.Commit != "" || strings.HasPrefix(m.Ref, "git::") {
 			required = []field{
-				{"commit", m.Commit, "the full name of a commit, 40 hex digits", commitPattern.MatchString(m.Commit)},
+				{"commit", m.Commit, "the full name of a commit, 40 hex digits", commitPattern().MatchString(m.Commit)},
 				{"ref", m.Ref, "a reference to a git repository", strings.HasPrefix(m.Ref, "git::")},
 			}
 			if m.Path != "" || m.Digest != "" {
 				wrong("commit", "a git repository has neither path nor digest")
 			}
 		}
-		for _, f := range append(required, field{"content", m.Content, "h1: and a hash in base64", contentPattern.MatchString(m.Content)}) {
+		for _, f := range append(required, field{"content", m.Content, "h1: and a hash in base64", contentPattern().MatchString(m.Content)}) {
 			switch {
 			case f.value == "":
 				wrong(f.name, "required field is missing")

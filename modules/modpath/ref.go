@@ -2,26 +2,27 @@ package modpath
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"cuelang.org/go/mod/module"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // modulePath matches the text before the version of a reference: a path whose first
 // element is the name of a host. The path of a directory begins with a dot, a slash or
 // a name without a dot, or has no version.
-var modulePath = regexp.MustCompile(`^[a-z0-9][-a-z0-9]*(\.[a-z0-9][-a-z0-9]*)+(/[^@:]+)?$`)
+var modulePath = lazyregexp.New(`^[a-z0-9][-a-z0-9]*(\.[a-z0-9][-a-z0-9]*)+(/[^@:]+)?$`)
 
 // version matches a major version, or the beginning of a version.
-var version = regexp.MustCompile(`^v[0-9]+(\.[^/]*)?$`)
+var version = lazyregexp.New(`^v[0-9]+(\.[^/]*)?$`)
 
 // IsRef reports whether s has the form of the path of a module with a version, which
 // [ParseRef] then parses. "@v" decides: example.com/shop is a directory, and
 // ./example.com/shop@v1 is one, too.
 func IsRef(s string) bool {
 	path, v, _ := strings.Cut(s, "@")
-	return version.MatchString(v) && modulePath.MatchString(path)
+	return version().MatchString(v) && modulePath().MatchString(path)
 }
 
 // ParseRef parses the path of a module with its version, example.com/shop@v1.4.0, or

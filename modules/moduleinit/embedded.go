@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/render"
 )
@@ -16,10 +16,10 @@ type Embedded string
 
 // The names in the files of an embedded module that are those of the copy instead.
 var (
-	packageClause = regexp.MustCompile(`(?m)^package [a-z]+$`)
-	platformKind  = regexp.MustCompile(`(?m)^\tkind: +"[A-Za-z]+"$`)
-	shortNames    = regexp.MustCompile(`(?m)^\tshortNames: .*\n`)
-	instanceKind  = regexp.MustCompile(`(?m)^kind: [A-Za-z]+$`)
+	packageClause = lazyregexp.New(`(?m)^package [a-z]+$`)
+	platformKind  = lazyregexp.New(`(?m)^\tkind: +"[A-Za-z]+"$`)
+	shortNames    = lazyregexp.New(`(?m)^\tshortNames: .*\n`)
+	instanceKind  = lazyregexp.New(`(?m)^kind: [A-Za-z]+$`)
 )
 
 // files implements [Source]: it returns the files of the embedded module with the names
@@ -49,15 +49,15 @@ func (e Embedded) files(name string) (map[string][]byte, error) {
 		switch {
 		case p == "platform.cue":
 			if !strings.EqualFold(kind, string(e)) {
-				text = shortNames.ReplaceAllString(text, "")
-				text = platformKind.ReplaceAllString(text, fmt.Sprintf("\tkind: %q", kind))
+				text = shortNames().ReplaceAllString(text, "")
+				text = platformKind().ReplaceAllString(text, fmt.Sprintf("\tkind: %q", kind))
 			}
 			fallthrough
 		case path.Ext(p) == ".cue" && path.Dir(p) == ".":
-			all[p] = []byte(packageClause.ReplaceAllString(text, "package "+packageName(name)))
+			all[p] = []byte(packageClause().ReplaceAllString(text, "package "+packageName(name)))
 		case path.Base(p) == "instance.yaml":
 			if !strings.EqualFold(kind, string(e)) {
-				text = instanceKind.ReplaceAllString(text, "kind: "+kind)
+				text = instanceKind().ReplaceAllString(text, "kind: "+kind)
 			}
 			all[p] = []byte(text)
 		}

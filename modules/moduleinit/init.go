@@ -23,12 +23,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/moduletest"
 	"github.com/pequod-io/pequod/render"
@@ -47,7 +47,7 @@ const maxName = 40
 
 // stagedPosition matches the positions in a problem that are of no use to the author of
 // manifests, because the files are removed.
-var stagedPosition = regexp.MustCompile(`(?m)^\.\./\.\./render\.cue:\d+:\d+: |, rendering instance\.yaml:\d+:\d+$`)
+var stagedPosition = lazyregexp.New(`(?m)^\.\./\.\./render\.cue:\d+:\d+: |, rendering instance\.yaml:\d+:\d+$`)
 
 // CheckName returns an error if name is not valid as the name of a module. The
 // name becomes a directory, a CUE package and, in CamelCase, a kind, so it must
@@ -144,7 +144,7 @@ func stage(ctx context.Context, dir, target, name string, files map[string][]byt
 	if must {
 		problems, err := os.ReadFile(filepath.Join(staged, name, "tests", "basic", "error.txt"))
 		if err == nil {
-			text := stagedPosition.ReplaceAllString(strings.TrimSpace(string(problems)), "")
+			text := stagedPosition().ReplaceAllString(strings.TrimSpace(string(problems)), "")
 			return fmt.Errorf("the module of these objects does not render:\n%s", text)
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // Kind is the kind of place where an artifact is kept.
@@ -47,20 +47,14 @@ type Ref struct {
 	Digest string
 }
 
-// The patterns are compiled when they are first used: most commands have no references.
 var (
-	tagPattern    = pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	digestPattern = pattern(`^sha256:[0-9a-f]{64}$`)
+	tagPattern    = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	digestPattern = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 	// hostPattern is a name with a dot or a port, localhost, or an address.
-	hostPattern = pattern(`^(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+:[0-9]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?$`)
+	hostPattern = lazyregexp.New(`^(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+:[0-9]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?$`)
 	// repositoryPattern is that of OCI's distribution specification.
-	repositoryPattern = pattern(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+	repositoryPattern = lazyregexp.New(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 )
-
-// pattern returns a function that compiles a regular expression once.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
 
 // IsRef reports whether s has the form of a reference to an artifact, which
 // [ParseRef] then parses. Every other text is something else, such as a directory.

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // maxListed limits the tags of a repository and the repositories of a registry that
@@ -20,7 +22,7 @@ const maxListed = 100_000
 
 // fallbackPattern matches the tags of lists of referrers, in registries without the API for
 // them.
-var fallbackPattern = pattern(`^sha256-[0-9a-f]{64}$`)
+var fallbackPattern = lazyregexp.New(`^sha256-[0-9a-f]{64}$`)
 
 // registry reads and writes artifacts of registries.
 type registry struct {

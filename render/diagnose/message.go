@@ -3,7 +3,6 @@ package diagnose
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/internal/source/cueerror"
@@ -136,9 +136,9 @@ func outOfBound(value, bound string) string {
 
 var (
 	// call matches a validator with a number, such as list.MinItems(1).
-	call = regexp.MustCompile(`^(\w+\.\w+)\((\d+)\)$`)
+	call = lazyregexp.New(`^(\w+\.\w+)\((\d+)\)$`)
 	// matched matches the cause of an error of matchN.
-	matched = regexp.MustCompile(`(\d+) matched, expected (.*)$`)
+	matched = lazyregexp.New(`(\d+) matched, expected (.*)$`)
 )
 
 // outOfBoundFormat begins the format of the message about a bound. Its arguments
@@ -172,7 +172,7 @@ func unsatisfied(value, validator string, e ast.Expr, cause error) string {
 			has = len([]rune(s))
 		}
 	}
-	if m := call.FindStringSubmatch(validator); m != nil {
+	if m := call().FindStringSubmatch(validator); m != nil {
 		what := map[string]string{
 			"list.MinItems": "at least item", "list.MaxItems": "at most item",
 			"struct.MinFields": "at least field", "struct.MaxFields": "at most field",
@@ -195,7 +195,7 @@ func unsatisfied(value, validator string, e ast.Expr, cause error) string {
 		value = source.Clip(value, maxText)
 	}
 	if cause != nil {
-		if m := matched.FindStringSubmatch(cause.Error()); m != nil && strings.HasPrefix(validator, "matchN") {
+		if m := matched().FindStringSubmatch(cause.Error()); m != nil && strings.HasPrefix(validator, "matchN") {
 			return fmt.Sprintf("%s fits %s of the rule's alternatives, not %s", value, m[1], m[2])
 		}
 	}

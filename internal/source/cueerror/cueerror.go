@@ -18,12 +18,12 @@ package cueerror
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	cueerrors "cuelang.org/go/cue/errors"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
@@ -71,12 +71,12 @@ func Problems(err error) problem.List {
 // isVendored reports whether a file belongs to a package that the module's author
 // copied or generated, or to a version of another module, and can't correct.
 func isVendored(file string) bool {
-	return strings.Contains("/"+file, "/cue.mod/") || otherModule.MatchString(file)
+	return strings.Contains("/"+file, "/cue.mod/") || otherModule().MatchString(file)
 }
 
 // otherModule matches names of files in versions of other modules, such as
 // example.com/k8s@v1.2.0/apps/v1/types.cue.
-var otherModule = regexp.MustCompile(`^[^/]+\.[^@]+@v[0-9]+\.[0-9]+\.[0-9]+[^/]*/`)
+var otherModule = lazyregexp.New(`^[^/]+\.[^@]+@v[0-9]+\.[0-9]+\.[0-9]+[^/]*/`)
 
 // List returns the CUE errors in err, which may be joined from several errors. An
 // error of another kind becomes one CUE error without a position.

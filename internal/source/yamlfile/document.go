@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
@@ -105,7 +105,7 @@ func (d Document) Text(key string) string {
 
 // unknownField matches the error of encoding/json for a field that the Go type
 // does not have. It has no error type of its own.
-var unknownField = regexp.MustCompile(`^json: unknown field "(.*)"$`)
+var unknownField = lazyregexp.New(`^json: unknown field "(.*)"$`)
 
 // Problem returns an error about the document as a [problem.List] of one
 // element. An error of encoding/json gets the position of the field that it
@@ -121,7 +121,7 @@ func (d Document) Problem(err error) error {
 			p.Position = cuesyntax.Position(d.file.nodePos(n))
 		}
 	default:
-		if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
+		if m := unknownField().FindStringSubmatch(err.Error()); m != nil {
 			p.Path, p.Message, p.Rule = m[1], "unknown field", problem.RuleUnknown
 			if k := findKey(d.node, m[1]); k != nil {
 				p.Position = cuesyntax.Position(d.file.nodePos(k))

@@ -3,13 +3,13 @@ package yamlfile
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
 	"cuelang.org/go/cue/token"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
@@ -38,7 +38,7 @@ type separator struct {
 }
 
 // bareTag matches a tag that is nothing but "!", and an anchor before it.
-var bareTag = regexp.MustCompile(`(&\S+\s+)?!\s`)
+var bareTag = lazyregexp.New(`(&\S+\s+)?!\s`)
 
 // byteOrderMark is the UTF-8 byte order mark, which some editors put at the start
 // of a file. One is skipped.
@@ -81,7 +81,7 @@ func newFile(name string, data []byte) *file {
 func (f *file) findBareTags() {
 	f.bareTags = map[int]bool{}
 	at, chars := 0, 0
-	for _, m := range bareTag.FindAllIndex(f.data, -1) {
+	for _, m := range bareTag().FindAllIndex(f.data, -1) {
 		chars += utf8.RuneCount(f.data[at:m[0]])
 		at = m[0]
 		f.bareTags[chars] = true

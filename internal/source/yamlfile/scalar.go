@@ -2,7 +2,6 @@ package yamlfile
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,12 +9,13 @@ import (
 	"cuelang.org/go/cue/token"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // sexagesimal matches numbers in base 60 of YAML 1.1, such as 12:30:45.
-var sexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+var sexagesimal = lazyregexp.New(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 
 // key returns the name of a mapping's key. It returns false if it reported a
 // problem. Besides strings, it accepts timestamps and integers without quotes,
@@ -64,7 +64,7 @@ func (c *converter) scalar(n *yaml.Node, path string) ast.Expr {
 				"%s is a string to some YAML readers and a boolean to kubectl")
 			return cuesyntax.Bool(yaml11Bool(n.Value), pos)
 		}
-		if sexagesimal.MatchString(n.Value) {
+		if sexagesimal().MatchString(n.Value) {
 			c.ambiguous(n, path, quote, "%s is a string to some YAML readers and a number to others")
 		}
 		return cuesyntax.String(n.Value, pos)

@@ -2,16 +2,16 @@ package yamlfile
 
 import (
 	"bytes"
-	"regexp"
 	"sort"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // yamlLine matches the line number that the YAML library puts before a message.
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line \d+: )?`)
+var yamlLine = lazyregexp.New(`^(?:yaml: )?(?:line \d+: )?`)
 
 // syntaxError returns the problem of a part of the file that is not YAML. The
 // part begins at the given line.
@@ -21,7 +21,7 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line \d+: )?`)
 // at which the error appears, and syntaxError finds it by binary search: it
 // parses longer and longer beginnings of the part until the error is the same.
 func (f *file) syntaxError(data []byte, line int, err error) problem.List {
-	message := func(err error) string { return yamlLine.ReplaceAllString(err.Error(), "") }
+	message := func(err error) string { return yamlLine().ReplaceAllString(err.Error(), "") }
 	// Binary search needs an order: once a beginning has the error, all longer
 	// ones are taken to have it.
 	var starts []int // byte offsets of the lines that are not empty
