@@ -53,7 +53,7 @@ var sessions = []session{
 		"make build":                   "the session is run with what it builds, made under another name",
 		`export PATH="$PWD/bin:$PATH"`: "the session has a path of its own",
 	}},
-	{doc: "docs/tutorial.md", cluster: true, clusterFrom: "pequod install", applierFrom: "kubectl create serviceaccount pequod", registry: true},
+	{doc: "docs/tutorial.md", cluster: true, clusterFrom: "pequod install", applierFrom: "kubectl create serviceaccount pequod", managerFrom: "kubectl apply -f grants.yaml", registry: true},
 	{doc: "docs/platform-engineer-guide.md"},
 	{doc: "docs/cue-modules.md"},
 	{doc: "docs/policy.md"},
