@@ -40,6 +40,8 @@ var programs = []struct {
 		{name: "$.Values.watchNamespace", components: []string{"applier/components/one-namespace"}},
 	}, "prometheus"},
 	{"operator", "default", []variant{
+		{name: "$.Values.webhooks", components: []string{"webhook/manager"}},
+		{name: "$.Values.certManager", parent: "$.Values.webhooks", components: []string{"webhook/manager", "certmanager/manager"}},
 		{name: `(include "pequod.constrained" $)`, components: []string{"default/components/constrained"}},
 	}, "prometheus/manager"},
 }

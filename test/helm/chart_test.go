@@ -29,6 +29,9 @@ func TestInstallsTheSame(t *testing.T) {
 		{"operator", pequod(t, "--mode=operator"), []string{`mode="operator"`}},
 		{"check authors", pequod(t, "--check-authors"), []string{`checkAuthors=true`}},
 		{"constrained", pequod(t, "--constrained"), []string{`constrained=true`}},
+		{"webhooks", pequod(t, "--mode=operator", "--webhooks"), []string{`mode="operator"`, `webhooks=true`}},
+		{"webhooks of a constrained manager", pequod(t, "--mode=operator", "--webhooks", "--constrained"), []string{`mode="operator"`, `webhooks=true`, `constrained=true`}},
+		{"cert-manager of the manager", kustomize(t, "resources: [default]", "components: [webhook/manager, certmanager/manager]"), []string{`mode="operator"`, `webhooks=true`, `certManager=true`}},
 		{"constrained manager", pequod(t, "--mode=operator", "--constrained"), []string{`mode="operator"`, `constrained=true`}},
 		{"constrained, check authors", pequod(t, "--constrained", "--check-authors"), []string{`constrained=true`, `checkAuthors=true`}},
 		{"no network policy", pequod(t, "--network-policy=false"), []string{`networkPolicy=false`}},
@@ -204,6 +207,7 @@ var effects = map[string][2]string{
 	"resources":                 {`{"limits": {"memory": "1Gi"}}`, "resources:\n          limits:\n            memory: 1Gi\n"},
 	"goMemLimit":                {`"820MiB"`, "value: 820MiB\n"},
 	"checkAuthors":              {`true`, "- --webhooks\n"},
+	"webhooks":                  {`true`, "- --webhooks\n"},
 	"certManager":               {`true`, "--webhook-cert-path=/certificate\n"},
 	"constrained":               {`true`, ""}, // it only takes rights away
 	"impersonateNamespaces":     {`["a"]`, "namespace: a\n"},
@@ -227,7 +231,7 @@ var effects = map[string][2]string{
 }
 
 // needs are the values that others are for.
-var needs = map[string]string{"certManager": `checkAuthors=true`, "transformNamespaces": `mode="operator"`}
+var needs = map[string]string{"webhooks": `mode="operator"`, "certManager": `checkAuthors=true`, "transformNamespaces": `mode="operator"`}
 
 // TestValues checks that every value is in the schema, and has the effect on manifests that
 // it should have.
@@ -318,8 +322,9 @@ func TestRefused(t *testing.T) {
 		{`extraArgs=["concurrent=8"]`, "does not match pattern"},
 		{`checkAuthors=true mode="operator"`, "checkAuthors is for mode gitops"},
 		{`watchNamespace="a" mode="operator"`, "watchNamespace is for mode gitops"},
+		{`webhooks=true`, "webhooks is for mode operator"},
 		{`transformNamespaces=["a"]`, "transformNamespaces is for mode operator"},
-		{`certManager=true`, "certManager is for the webhook of checkAuthors"},
+		{`certManager=true`, "certManager is for the webhooks of checkAuthors or webhooks"},
 		{`constrained=true impersonateNamespaces=["a"]`, "constrained and impersonateNamespaces exclude each other"},
 	} {
 		_, err := render(t, "pequod-system", strings.Fields(test.values)...)
