@@ -14,16 +14,17 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/test/sshgit"
 )
 
 // TestAuthSSH fetches by ssh with a given key and known hosts, while the user's agent has
 // the right key, too, and the user's known_hosts the right host.
 func TestAuthSSH(t *testing.T) {
 	r := newRepository(t, nil)
-	_, host := newKey(t)
-	userKey, user := newKey(t)
-	otherKey, other := newKey(t)
-	addr := serveSSH(t, host, user.PublicKey())
+	_, host := sshgit.NewKey(t)
+	userKey, user := sshgit.NewKey(t)
+	otherKey, other := sshgit.NewKey(t)
+	addr := sshgit.Serve(t, host, user.PublicKey())
 	line := func(key ssh.PublicKey) []byte {
 		return []byte(knownhosts.Line([]string{knownhosts.Normalize(addr)}, key) + "\n")
 	}

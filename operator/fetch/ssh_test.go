@@ -1,14 +1,7 @@
 package fetch_test
 
 import (
-	"crypto/ed25519"
-	"crypto/rand"
 	"encoding/pem"
-	"errors"
-	"io"
-	"net"
-	"os/exec"
-	"strings"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -18,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/fetch"
 	optransform "github.com/pequod-io/pequod/operator/transform"
+	"github.com/pequod-io/pequod/test/sshgit"
 )
 
 var _ optransform.Fetcher = (*fetch.Fetcher)(nil)
@@ -25,88 +19,12 @@ var _ optransform.Fetcher = (*fetch.Fetcher)(nil)
 // newSSHKey returns a signer, and its private key in PEM format.
 func newSSHKey(t *testing.T) (ssh.Signer, string) {
 	t.Helper()
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := ssh.NewSignerFromKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, signer := sshgit.NewKey(t)
 	block, err := ssh.MarshalPrivateKey(key, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return signer, string(pem.EncodeToMemory(block))
-}
-
-// serveSSH starts a server for one user's key, which runs git, and returns its address.
-func serveSSH(t *testing.T, host ssh.Signer, user ssh.PublicKey) string {
-	t.Helper()
-	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
-		if string(key.Marshal()) != string(user.Marshal()) {
-			return nil, errors.New("unknown key")
-		}
-		return nil, nil
-	}}
-	config.AddHostKey(host)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return // the test has ended
-			}
-			go serveConnection(conn, config)
-		}
-	}()
-	return listener.Addr().String()
-}
-
-// serveConnection runs git-upload-pack for the first session of a connection. Clients find out
-// that something failed.
-func serveConnection(conn net.Conn, config *ssh.ServerConfig) {
-	defer conn.Close()
-	_, channels, requests, err := ssh.NewServerConn(conn, config)
-	if err != nil {
-		return
-	}
-	go ssh.DiscardRequests(requests)
-	accepted, ok := <-channels
-	if !ok {
-		return
-	}
-	channel, requests, err := accepted.Accept()
-	if err != nil {
-		return
-	}
-	for r := range requests {
-		if r.WantReply {
-			_ = r.Reply(r.Type == "exec", nil)
-		}
-		if r.Type != "exec" {
-			continue
-		}
-		var payload struct{ Command string }
-		_ = ssh.Unmarshal(r.Payload, &payload)
-		cmd := exec.Command("git", "upload-pack", strings.Trim(strings.TrimPrefix(payload.Command, "git-upload-pack "), "'"))
-		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			return
-		}
-		go func() { _, _ = io.Copy(stdin, channel); _ = stdin.Close() }()
-		cmd.Stdout = channel
-		status := struct{ Status uint32 }{}
-		if cmd.Run() != nil {
-			status.Status = 1
-		}
-		_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(status))
-		_ = channel.Close()
-	}
 }
 
 // TestSSH fetches a module of a git server by ssh, with the key and the known hosts of a
@@ -117,7 +35,7 @@ func TestSSH(t *testing.T) {
 	host, _ := newSSHKey(t)
 	user, private := newSSHKey(t)
 	other, foreign := newSSHKey(t)
-	address := serveSSH(t, host, user.PublicKey())
+	address := sshgit.Serve(t, host, user.PublicKey())
 	t.Setenv("SSH_AUTH_SOCK", "") // the process has no agent
 	line := func(key ssh.PublicKey) string {
 		return knownhosts.Line([]string{knownhosts.Normalize(address)}, key) + "\n"

@@ -1,0 +1,107 @@
+// Package sshgit serves the git repositories of this machine by ssh, as git servers do, to tests.
+// [Serve] is the entry point.
+package sshgit
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// NewKey returns a new key and its signer.
+func NewKey(t testing.TB) (ed25519.PrivateKey, ssh.Signer) {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, signer
+}
+
+// Serve starts a server for one user's key, which runs git, and returns its address.
+func Serve(t testing.TB, host ssh.Signer, user ssh.PublicKey) string {
+	t.Helper()
+	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+		if string(key.Marshal()) != string(user.Marshal()) {
+			return nil, errors.New("unknown key")
+		}
+		return nil, nil
+	}}
+	// Clients prefer this key, which they don't know.
+	unknown, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(unknown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.AddHostKey(signer)
+	config.AddHostKey(host)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return // the test has ended
+			}
+			go serveConnection(conn, config)
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// serveConnection runs git-upload-pack for each session of a connection.
+func serveConnection(conn net.Conn, config *ssh.ServerConfig) {
+	_, channels, requests, err := ssh.NewServerConn(conn, config)
+	if err != nil {
+		return // the client has no right to connect
+	}
+	go ssh.DiscardRequests(requests)
+	for c := range channels {
+		channel, requests, err := c.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			for r := range requests {
+				if r.WantReply {
+					_ = r.Reply(r.Type == "exec", nil)
+				}
+				if r.Type != "exec" {
+					continue
+				}
+				var payload struct{ Command string }
+				_ = ssh.Unmarshal(r.Payload, &payload)
+				dir := strings.Trim(strings.TrimPrefix(payload.Command, "git-upload-pack "), "'")
+				cmd := exec.Command("git", "upload-pack", dir)
+				stdin, _ := cmd.StdinPipe()
+				go func() { _, _ = io.Copy(stdin, channel); _ = stdin.Close() }()
+				cmd.Stdout = channel
+				status := struct{ Status uint32 }{}
+				if cmd.Run() != nil {
+					status.Status = 1
+				}
+				_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(status))
+				_ = channel.Close()
+			}
+		}()
+	}
+}
