@@ -295,7 +295,7 @@ func TestBrokenProcess(t *testing.T) {
 		"empty":   "an answer without a CRD",
 		"exits":   "evaluation process ended: exit status 3: fatal error: no luck",
 		"huge":    "a message of 4294967295 bytes is longer than",
-		"inspect": `environment ["GOMAXPROCS=1" "GOMEMLIMIT=805306368"], files 0=pipe 1=pipe 2=pipe , leads its group: true`,
+		"inspect": `environment ["GOMAXPROCS=2" "GOMEMLIMIT=805306368"], files 0=pipe 1=pipe 2=pipe , leads its group: true`,
 	} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()

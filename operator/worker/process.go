@@ -45,9 +45,11 @@ func startProcess(command []string, memory uint64, spawn func(func() error) erro
 		return nil, err
 	}
 	p := &process{in: in, pipe: out, out: bufio.NewReader(out), output: &output{log: log}, exited: make(chan struct{})}
+	// An evaluation uses one processor. With a second one, the garbage collector does not keep
+	// the requests of webhooks waiting.
 	p.cmd = &exec.Cmd{
 		Path: command[0], Args: command, Dir: os.TempDir(),
-		Env:   []string{"GOMAXPROCS=1", "GOMEMLIMIT=" + strconv.FormatUint(memory/4*3, 10)},
+		Env:   []string{"GOMAXPROCS=2", "GOMEMLIMIT=" + strconv.FormatUint(memory/4*3, 10)},
 		Stdin: stdin, Stdout: stdout, Stderr: p.output, SysProcAttr: attributes(),
 		WaitDelay: time.Second,
 	}
