@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -211,7 +212,7 @@ func firing(t *testing.T, expr, text string) []string {
 	}
 	var found []string
 	for _, sample := range vector {
-		found = append(found, sample.Metric.DropReserved(func(n string) bool { return n == labels.MetricName }).String())
+		found = append(found, sample.Metric.DropReserved(func(n string) bool { return n == model.MetricNameLabel }).String())
 	}
 	slices.Sort(found)
 	return found

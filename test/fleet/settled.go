@@ -65,7 +65,7 @@ func (f *Fleet) checkReports(ctx context.Context) error {
 		transform, err := read(ctx, f.transforms(), p.name)
 		if !p.exists {
 			if !apierrors.IsNotFound(err) {
-				return fmt.Errorf("Transform %s still exists: %w", p.name, errors.Join(err, ready(transform)))
+				return fmt.Errorf("transform %s still exists: %w", p.name, errors.Join(err, ready(transform)))
 			}
 			p.leaving = false
 			continue
@@ -74,7 +74,7 @@ func (f *Fleet) checkReports(ctx context.Context) error {
 			err = ready(transform)
 		}
 		if err != nil {
-			return fmt.Errorf("Transform %s: %w", p.name, err)
+			return fmt.Errorf("transform %s: %w", p.name, err)
 		}
 		if err := f.checkInstances(ctx, p, transform.Status.ResolvedCueRef.Digest); err != nil {
 			return err
