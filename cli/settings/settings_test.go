@@ -34,7 +34,7 @@ var userFlags = []string{
 	"from-chart", "from-embedded", "from-manifests",
 	// The program that is installed in a cluster, its protection, and rights that are
 	// granted.
-	"applier", "check-authors", "constrained", "for-cli", "image", "mode", "network-policy", "watch-secrets",
+	"applier", "check-authors", "constrained", "for-cli", "image", "mode", "network-policy", "watch-secrets", "webhooks",
 	// A check in place of the work: an output that is never written looks up to date.
 	"check",
 	// Not of pequod.yaml at all.
