@@ -21,40 +21,47 @@ const maxConcrete = 60
 // of the input refuse is none either. Samples get generated strings here and not
 // before, because checks of values would report them.
 func (c *checker) renderConcrete(samples []renderedGraph, allowSecrets bool) {
-	c.eachConcrete(samples, allowSecrets, func(result render.Result) {
-		for _, q := range result.Problems {
-			if isModuleFault(q) && !c.looksUpGenerated(q) && !c.blames(q.Position) {
-				q.Instance, q.InstanceAt = "", problem.Position{}
-				c.report(q)
-			}
-		}
-	})
-}
-
-// eachConcrete renders the samples whose input is complete, up to [maxConcrete], and calls
-// visit with the results. visit runs under the guard.
-func (c *checker) eachConcrete(samples []renderedGraph, allowSecrets bool, visit func(render.Result)) {
-	r := &render.Renderer{Options: render.Options{AllowSecrets: allowSecrets}}
-	left := maxConcrete
+	r := newConcrete(allowSecrets)
 	for _, g := range samples {
-		if left == 0 {
-			return
-		}
 		c.guarded(func() {
-			if g.complete != nil {
-				var ok bool
-				if g, ok = c.render(g.complete); !ok {
-					return
+			for _, q := range r.render(c, g).Problems {
+				if isModuleFault(q) && !c.looksUpGenerated(q) && !c.blames(q.Position) {
+					q.Instance, q.InstanceAt = "", problem.Position{}
+					c.report(q)
 				}
 			}
-			in := c.instance(g)
-			if g.refused() || in == nil {
-				return
-			}
-			left--
-			visit(r.Render(in, c.platform))
 		})
 	}
+}
+
+// concrete renders samples like instances, up to [maxConcrete].
+type concrete struct {
+	renderer render.Renderer
+	left     int
+}
+
+func newConcrete(allowSecrets bool) *concrete {
+	return &concrete{render.Renderer{Options: render.Options{AllowSecrets: allowSecrets}}, maxConcrete}
+}
+
+// render renders a sample. The result is empty if its input is incomplete or refused, and after
+// the last sample that may be rendered.
+func (r *concrete) render(c *checker, g renderedGraph) render.Result {
+	if r.left == 0 {
+		return render.Result{}
+	}
+	if g.complete != nil {
+		var ok bool
+		if g, ok = c.render(g.complete); !ok {
+			return render.Result{}
+		}
+	}
+	in := c.instance(g)
+	if g.refused() || in == nil {
+		return render.Result{}
+	}
+	r.left--
+	return r.renderer.Render(in, c.platform)
 }
 
 // sampleFile is the name of the file that instances made from samples have.

@@ -28,21 +28,24 @@ import (
 // does not understand. An error of a sample is no error of Graphs; the error is about an
 // evaluation that was stopped.
 func Graphs(ctx context.Context, p *render.Platform, limits render.Limits) ([]*v1alpha1.ResourceGraph, error) {
-	c := &checker{platform: p, reported: map[problem.Problem]bool{}, anyNumber: true, guard: func(run func()) error {
+	c := &checker{platform: p, dropsValues: true, reported: map[problem.Problem]bool{}, anyNumber: true, guard: func(run func()) error {
 		_, err := render.Guard(ctx, limits, p.Subject(), func() (struct{}, error) { run(); return struct{}{}, nil })
 		return err
 	}}
 	var s *inputWalker
 	c.guarded(func() { s = c.walkRender() })
-	samples := c.renderSamples(s)
 	var all []*v1alpha1.ResourceGraph
-	seen := map[access]bool{}
-	c.eachConcrete(samples, true, func(result render.Result) {
-		if result.Graph == nil || slices.ContainsFunc(all, func(g *v1alpha1.ResourceGraph) bool { return g.Spec.RenderHash == result.Graph.Spec.RenderHash }) {
+	var others []candidate
+	found, seen := map[access]bool{}, map[access]bool{}
+	r := newConcrete(true)
+	c.eachSample(s, func(g renderedGraph) {
+		others = appendKinds(others, g, found)
+		graphOf := r.render(c, g).Graph
+		if graphOf == nil || slices.ContainsFunc(all, func(g *v1alpha1.ResourceGraph) bool { return g.Spec.RenderHash == graphOf.Spec.RenderHash }) {
 			return
 		}
-		all = append(all, result.Graph)
-		for _, n := range graph.Read(result.Graph).Nodes {
+		all = append(all, graphOf)
+		for _, n := range graph.Read(graphOf).Nodes {
 			seen[access{n.GroupKind(), n.ExternalRef != nil}] = true
 		}
 	})
@@ -50,8 +53,11 @@ func Graphs(ctx context.Context, p *render.Platform, limits render.Limits) ([]*v
 	rest.APIVersion, rest.Kind = v1alpha1.GroupVersion.String(), "ResourceGraph"
 	rest.Namespace, rest.Name = sampleName, v1alpha1.GraphName(p.Group, p.Kind, sampleName, sampleName)
 	rest.Spec.ServiceAccountName = p.ServiceAccountName
-	for _, g := range samples {
-		c.guarded(func() { rest.Spec.Graph.Nodes = appendKinds(rest.Spec.Graph.Nodes, g, seen) })
+	for _, o := range others {
+		if !seen[o.access] {
+			o.node.ID = fmt.Sprintf("kind-%d", len(rest.Spec.Graph.Nodes))
+			rest.Spec.Graph.Nodes = append(rest.Spec.Graph.Nodes, o.node)
+		}
 	}
 	if len(rest.Spec.Graph.Nodes) > 0 {
 		all = append(all, rest)
@@ -65,10 +71,16 @@ type access struct {
 	read bool // the node only refers to its object
 }
 
-// appendKinds appends a node for each kind of a sample that was not seen.
-func appendKinds(nodes []v1alpha1.Node, g renderedGraph, seen map[access]bool) []v1alpha1.Node {
+// candidate is a node without an id that stands for a kind, in case that no instance shows it.
+type candidate struct {
+	access access
+	node   v1alpha1.Node
+}
+
+// appendKinds appends a node for each kind of a sample that was not found before.
+func appendKinds(nodes []candidate, g renderedGraph, found map[access]bool) []candidate {
 	for v := range nodeValues(g.value) {
-		n := v1alpha1.Node{ID: fmt.Sprintf("kind-%d", len(nodes))}
+		n := v1alpha1.Node{}
 		object := get(v, "externalRef")
 		external := object.Exists()
 		if !external {
@@ -77,10 +89,10 @@ func appendKinds(nodes []v1alpha1.Node, g renderedGraph, seen map[access]bool) [
 		apiVersion, _ := text(get(object, "apiVersion"))
 		kind, _ := text(get(object, "kind"))
 		to := access{apischema.FromAPIVersionAndKind(apiVersion, kind).GroupKind(), external}
-		if apiVersion == "" || kind == "" || seen[to] {
+		if apiVersion == "" || kind == "" || found[to] {
 			continue
 		}
-		seen[to] = true
+		found[to] = true
 		names := object
 		if !external {
 			names = get(object, "metadata")
@@ -101,7 +113,7 @@ func appendKinds(nodes []v1alpha1.Node, g renderedGraph, seen map[access]bool) [
 			}
 			n.Resource = &runtime.RawExtension{Raw: data}
 		}
-		nodes = append(nodes, n)
+		nodes = append(nodes, candidate{to, n})
 	}
 	return nodes
 }

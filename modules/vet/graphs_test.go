@@ -30,7 +30,8 @@ func TestGraphs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			samples, err := vet.Graphs(t.Context(), p, render.Limits{Timeout: time.Minute})
+			// Far less than all samples together.
+			samples, err := vet.Graphs(t.Context(), p, render.Limits{Timeout: time.Minute, Memory: 256 << 20})
 			if err != nil {
 				t.Fatal(err)
 			}

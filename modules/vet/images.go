@@ -18,25 +18,23 @@ import (
 // samples that the module refuses, because some choices are only in these. Nodes below a
 // guard that no sample satisfies are not seen.
 func Images(ctx context.Context, p *render.Platform, limits render.Limits) ([]string, error) {
-	c := &checker{platform: p, reported: map[problem.Problem]bool{}, guard: func(run func()) error {
+	c := &checker{platform: p, dropsValues: true, reported: map[problem.Problem]bool{}, guard: func(run func()) error {
 		_, err := render.Guard(ctx, limits, p.Subject(), func() (struct{}, error) { run(); return struct{}{}, nil })
 		return err
 	}}
 	var s *inputWalker
 	c.guarded(func() { s = c.walkRender() })
 	found := map[string]bool{}
-	for _, g := range c.renderSamples(s) {
+	c.eachSample(s, func(g renderedGraph) {
 		given := map[string]bool{}
 		g.sample.strings(given)
-		c.guarded(func() {
-			images(get(g.value, "output"), func(image string) {
-				_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-				if !given[image] && !given[tag] && !isPlaceholder(image) {
-					found[image] = true
-				}
-			})
+		images(get(g.value, "output"), func(image string) {
+			_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+			if !given[image] && !given[tag] && !isPlaceholder(image) {
+				found[image] = true
+			}
 		})
-	}
+	})
 	return slices.Sorted(maps.Keys(found)), c.err
 }
 

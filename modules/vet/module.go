@@ -70,6 +70,10 @@ type checker struct {
 	inst *build.Instance
 	ctx  *cue.Context
 	root cue.Value
+	// left is the number of evaluations until the context is replaced, if dropsValues is set: a
+	// context keeps what was evaluated in it. The caller of eachSample must not keep values then.
+	left        int
+	dropsValues bool
 	// metadata are the wants that every sample starts with: the name and namespace.
 	metadata []want
 
@@ -103,8 +107,8 @@ func (c *checker) guarded(run func()) {
 // build builds the module in a CUE context of its own, and finds out which metadata
 // its input accepts.
 func (c *checker) build() {
-	c.inst, c.ctx = c.platform.Module.Value().BuildInstance(), render.NewContext()
-	c.root = c.ctx.BuildInstance(c.inst)
+	c.inst = c.platform.Module.Value().BuildInstance()
+	c.newContext()
 	// A module may leave metadata.name or metadata.namespace out of a closed
 	// input. Setting such a field would make every sample invalid.
 	for _, field := range []string{"name", "namespace"} {
@@ -113,6 +117,16 @@ func (c *checker) build() {
 			c.metadata = append(c.metadata, w)
 		}
 	}
+}
+
+// perContext is the number of evaluations in one context, if values are dropped. Building the
+// module takes as long as one or two evaluations.
+const perContext = 16
+
+// newContext builds the module in a context of its own.
+func (c *checker) newContext() {
+	c.ctx, c.left = render.NewContext(), perContext
+	c.root = c.ctx.BuildInstance(c.inst)
 }
 
 // inputPath is the path of the input in #Render.
@@ -154,6 +168,9 @@ func (c *checker) report(p problem.Problem) {
 // If the module does not compile, evaluate returns the module's value with its
 // error.
 func (c *checker) evaluate(s *sample) cue.Value {
+	if c.left--; c.dropsValues && c.left < 0 {
+		c.newContext()
+	}
 	if c.root.Err() != nil {
 		return c.root
 	}

@@ -42,6 +42,14 @@ const maxSamples = 300
 // refuse, if one is found. Each sample runs through the caller's guard as a
 // whole.
 func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
+	var all []renderedGraph
+	c.eachSample(s, func(g renderedGraph) { all = append(all, g) })
+	return all
+}
+
+// eachSample calls visit with the samples of renderSamples. visit runs under the guard. All
+// samples together take hundreds of megabytes, so a caller that keeps none sets dropsValues.
+func (c *checker) eachSample(s *inputWalker, visit func(renderedGraph)) {
 	var nothing, everything *sample
 	var from, complete *example
 	// The two samples that all others are made from.
@@ -60,10 +68,10 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 		}
 	})
 	if c.err != nil {
-		return nil
+		return
 	}
 	tried := map[string]bool{}
-	var all []renderedGraph
+	rendered := 0
 	// try evaluates one variant, unless it was tried before.
 	try := func(base *sample, wants choice) {
 		tested := base.clone()
@@ -75,7 +83,7 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 		}
 		tested = c.filled(tested, from)
 		text := syntax.Text(tested.syntax())
-		if len(all) == maxSamples || tried[text] {
+		if rendered == maxSamples || tried[text] {
 			return
 		}
 		tried[text] = true
@@ -87,7 +95,8 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 				g.complete.fill(complete)
 			}
 			c.ids.addRendered(g.value)
-			all = append(all, g)
+			rendered++
+			visit(g)
 		}
 	}
 	// The nil choice stands for the two samples themselves.
@@ -95,7 +104,6 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 		c.guarded(func() { try(nothing, wants) })
 		c.guarded(func() { try(everything, wants) })
 	}
-	return all
 }
 
 // filled returns a sample with the required scalars. With c.anyNumber, it tries larger numbers if
