@@ -33,8 +33,8 @@ const (
 	managerUp = `up{job="pequod-controller-manager"} 1x40`
 )
 
-// slow returns the series of a histogram: 2 observations a minute, of which half take longer than
-// a limit.
+// slow returns the series of a histogram: 2 observations a minute, and half of them take longer
+// than a limit.
 func slow(name, labels, limit string) string {
 	return fmt.Sprintf("%[1]s_bucket{%[2]s,le=%[3]q} 0+1x40\n%[1]s_bucket{%[2]s,le=%[4]q} 0+2x40\n%[1]s_bucket{%[2]s,le=\"+Inf\"} 0+2x40", name, labels, limit, "600")
 }

@@ -30,7 +30,7 @@ type mode struct {
 	// manifests are the objects to install.
 	manifests []byte
 	// webhooks are the objects of the component in config/webhook, and webhookName is the name of
-	// the objects of which the program has one.
+	// its role, its Service and its configuration.
 	webhooks    []byte
 	webhookName string
 	// digest is the digest of the released image, or "".

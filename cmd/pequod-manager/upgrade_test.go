@@ -16,7 +16,7 @@ import (
 	"github.com/pequod-io/pequod/test/process"
 )
 
-// newerSchema is what the newer version adds to the module webservice: a field of its input.
+// newerSchema is the field that the newer version adds to the input of the module webservice.
 const newerSchema = `
 #Input: {
 	// A greeting, which the older version doesn't know.

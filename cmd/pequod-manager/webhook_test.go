@@ -488,7 +488,7 @@ func TestConversion(t *testing.T) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
-	// What one version writes is what the others read, and what is rendered.
+	// The other versions read, and the manager renders, the values that one version writes.
 	if _, err := stored.Patch(ctx, "first", types.MergePatchType, []byte(`{"spec": {"retention": {"days": 5}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/pequod-io/pequod/operator/worker"
 )
 
-// webhookParts are what webhooks share with the controllers.
+// webhookParts are shared by the webhooks and the controllers.
 type webhookParts struct {
 	// platforms and converting are the catalogs of the controller of Transforms, which are empty
 	// in replicas that don't lead.

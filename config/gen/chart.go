@@ -18,7 +18,7 @@ import (
 type variant struct {
 	// name is the condition of a template, or empty for the kustomization alone.
 	name string
-	// parent is the name of the variant of which this one is a change.
+	// parent is the name of the variant that this one changes.
 	parent string
 	// components are directories of config.
 	components []string

@@ -8,7 +8,7 @@ import (
 // line is a line of a template, or several that belong together.
 type line struct {
 	text string
-	// when are the conditions under which it is rendered, all of which must hold.
+	// when are the conditions under which it is rendered. All must hold.
 	when []string
 	// in are the names of the variants that have it.
 	in []string

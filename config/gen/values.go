@@ -11,7 +11,7 @@ type edit struct {
 	kind string
 	// line matches one line of the object, or a block of lines.
 	line *regexp.Regexp
-	// with replaces it. $0 is what was matched, and $1 the group.
+	// with replaces it. $0 is the match, and $1 the group.
 	with string
 }
 

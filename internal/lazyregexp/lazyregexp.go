@@ -1,6 +1,6 @@
 // Package lazyregexp compiles regular expressions when they are first used.
 //
-// Package variables are initialized at every start of every command, of which most use
+// Package variables are initialized at every start of every command, and most commands use
 // few of the expressions. See also docs/dependencies.md.
 package lazyregexp
 

@@ -31,7 +31,7 @@ type memory struct {
 	// failures counts the reconciliations in a row that could not make the graph what the
 	// instance demands because of a failed request.
 	failures int
-	// reported is the refusal of which an Event was emitted, and counted the last generation
+	// reported is the last refusal that was an Event, and counted the last generation
 	// whose violations were counted.
 	reported refusal
 	counted  int64

@@ -16,8 +16,8 @@ import (
 // maxProblems is the number of problems in a message.
 const maxProblems = 10
 
-// Invalid returns the refusal of an object with problems, of which those that are no errors
-// are left out. The message has a line for each, and so have the causes, which kubectl prints
+// Invalid returns the refusal of an object with problems. Problems that are no errors are left
+// out. The message has a line for each, and so have the causes, which kubectl prints
 // in place of the message.
 func Invalid(kind schema.GroupKind, name string, problems problem.List) admission.Response {
 	var lines []string

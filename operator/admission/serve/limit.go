@@ -14,7 +14,7 @@ const (
 	// maxRequest is the size that a request without one counts for, and the greatest one that
 	// controller-runtime reads.
 	maxRequest = 7 << 20
-	// overhead is what a request needs besides its bytes.
+	// overhead is the memory that a request needs besides its bytes.
 	overhead = 16 << 10
 	// readTimeout bounds the time in which a request arrives. API servers wait as long for
 	// the answer.
