@@ -100,7 +100,7 @@ test: ## Run all tests, and the race detector if there is a C compiler
 SOAK ?= 200
 
 soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and check the results
-	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant|Rollout)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth)$$' ./applier/controller ./cmd/pequod-manager
 
 # Packages whose tests have golden files, and rewrite them with -update.

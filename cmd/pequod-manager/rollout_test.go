@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ var withoutLease = []string{"--leader-elect=false", "--leader-election-namespace
 
 // TestRollout kills the program, with its rights as installed and with a new disk each time, in
 // the middle of a rollout. Each graph changes once, and the first batch is one instance. The
-// abort restores the specs of the graphs.
+// abort restores the specs of the graphs. PEQUOD_SOAK is the number of kills.
 func TestRollout(t *testing.T) {
 	c, _ := deployed.Install(t)
 	const instances = 8
@@ -85,11 +87,15 @@ func TestRollout(t *testing.T) {
 	}
 	// A rollout may end before the program is killed, so there are several.
 	previous := before // the graphs of the version before
+	most := 4
+	if n, err := strconv.Atoi(os.Getenv("PEQUOD_SOAK")); err == nil {
+		most = n
+	}
 	random, kills, version := rand.New(rand.NewPCG(1, 1)), 0, int64(0)
-	for kills < 4 {
+	for kills < most {
 		version++
 		c.Apply(t, platform(fmt.Sprintf(`, more: "%d"`, version), ""))
-		for kills < 4 && !ends(time.Duration(100+random.IntN(500))*time.Millisecond) {
+		for kills < most && !ends(time.Duration(100+random.IntN(500))*time.Millisecond) {
 			if err := p.Cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +115,7 @@ func TestRollout(t *testing.T) {
 				t.Errorf("graph %s has generation %d after %d and %d versions", g.GetName(), got, was, version)
 			}
 		}
-		if _, old = phase(t.Context()); kills < 4 {
+		if _, old = phase(t.Context()); kills < most {
 			previous = after
 		}
 	}
