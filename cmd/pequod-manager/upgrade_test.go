@@ -162,7 +162,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	set(t, c, webservices, c.Namespace, "web", `{"spec": {"greeting": "hello"}}`)
 	rendered(t, c, p, 3)
-	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "True", "")
+	settled(t, c, "web")
 	stopped(t, p)
 
 	// The older manager doesn't take the field away, and writes nothing.
@@ -175,7 +175,7 @@ func TestUpgrade(t *testing.T) {
 	// It renders with the newer module, whose sources are kept in the cluster.
 	set(t, c, webservices, c.Namespace, "web", `{"spec": {"replicas": 2}}`)
 	hasReplicas(t, c, "web", 2)
-	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "True", "")
+	settled(t, c, "web")
 	stopped(t, p)
 	before, objects = versionsOf(t, c, crds, deployments, services, graphs, webservices, applications), versionsOf(t, c, deployments, services)
 
@@ -214,6 +214,24 @@ func hasReplicas(t *testing.T, c *harness.Cluster, name string, replicas int64) 
 		ready, _, _ := unstructured.NestedInt64(d.Object, "status", "readyReplicas")
 		if wanted != replicas || ready != replicas {
 			return fmt.Errorf("%d of %d replicas are ready", ready, wanted)
+		}
+		return nil
+	})
+}
+
+// settled waits until the status of a WebService is ready for its last change, so that nothing is
+// left to write.
+func settled(t *testing.T, c *harness.Cluster, name string) {
+	t.Helper()
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		in, err := c.Dynamic.Resource(webservices).Namespace(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		observed, _, _ := unstructured.NestedInt64(in.Object, "status", "observedGeneration")
+		phase, _, _ := unstructured.NestedString(in.Object, "status", "phase")
+		if observed != in.GetGeneration() || phase != "Ready" {
+			return fmt.Errorf("generation %d is in phase %s, want that of generation %d", observed, phase, in.GetGeneration())
 		}
 		return nil
 	})
