@@ -12,7 +12,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
-	"github.com/pequod-io/pequod/operator/definitions"
+	"github.com/pequod-io/pequod/operator/definitions/converting"
 )
 
 // endConversions makes API servers convert the instances of generated kinds by themselves:
@@ -33,7 +33,7 @@ func (r *remover) endConversions(ctx context.Context) error {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, crd); err != nil {
 			return err
 		}
-		if !definitions.Converts(crd) {
+		if !converting.ByManager(crd.Spec.Conversion) {
 			continue
 		}
 		if err := r.endConversion(ctx, obj); err != nil {

@@ -16,7 +16,7 @@ import (
 	hooks "github.com/pequod-io/pequod/operator/admission/serve"
 	"github.com/pequod-io/pequod/operator/admission/transforms"
 	"github.com/pequod-io/pequod/operator/catalog"
-	"github.com/pequod-io/pequod/operator/definitions"
+	"github.com/pequod-io/pequod/operator/definitions/converting"
 	"github.com/pequod-io/pequod/operator/follow"
 	"github.com/pequod-io/pequod/operator/instance"
 	"github.com/pequod-io/pequod/operator/revision"
@@ -79,7 +79,7 @@ func (o *options) setupWebhooks(
 	ofTransforms := &transforms.Webhook{Allowed: o.allows, Transforms: m.GetClient(), Definitions: m.GetAPIReader(), Mapper: m.GetRESTMapper()}
 	return s.SetupWebhooks(ctx, m, hooks.Manager, map[string]admission.Handler{
 		hooks.InstancesPath: ofInstances, hooks.TransformsPath: ofTransforms,
-	}, map[string]http.Handler{definitions.ConversionPath: conversions})
+	}, map[string]http.Handler{converting.Path: conversions})
 }
 
 // allows reports whether Transforms of a namespace are used.

@@ -3,6 +3,8 @@ package definitions
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/pequod-io/pequod/operator/definitions/converting"
 )
 
 // Same reports whether applying a definition would change nothing: live has its labels, its
@@ -16,7 +18,7 @@ func Same(live, desired *apiextensionsv1.CustomResourceDefinition) bool {
 // others that live has if desired has none.
 func completed(live, desired *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionSpec {
 	defaulted := desired.DeepCopy()
-	if defaulted.Spec.Conversion == nil && !ownConversion(live.Spec.Conversion) {
+	if defaulted.Spec.Conversion == nil && !converting.ByManager(live.Spec.Conversion) {
 		defaulted.Spec.Conversion = live.Spec.Conversion.DeepCopy()
 	}
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(defaulted)

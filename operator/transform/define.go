@@ -14,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/crdgen/compat"
 	"github.com/pequod-io/pequod/operator/definitions"
+	"github.com/pequod-io/pequod/operator/definitions/converting"
 )
 
 // definition returns a CRD of the cluster, or nil. The cache has only generated ones, so one
@@ -98,7 +99,7 @@ func (s *session) approved() bool {
 func (s *session) drifted(live, desired *apiextensionsv1.CustomResourceDefinition) bool {
 	resolved := s.t.Status.ResolvedCueRef
 	return resolved != nil && resolved.Digest == s.p.loaded.Module.Digest && definitions.Applied(live, s.t.Name) &&
-		(definitions.Edited(live) || definitions.Converts(live) != definitions.Converts(desired))
+		(definitions.Edited(live) || converting.ByManager(live.Spec.Conversion) != converting.ByManager(desired.Spec.Conversion))
 }
 
 // breaks returns the block for breaking changes, with the first of them.

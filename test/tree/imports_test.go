@@ -167,6 +167,10 @@ var importRules = []rule{{
 	never:    []string{"github.com/fluxcd/pkg/ssa", "k8s.io/kubectl/pkg/scheme/..."},
 	why:      "kubectl's scheme costs every start 12 % of its CPU time; fluxcd/pkg/ssa links it",
 }, {
+	packages: []string{"cmd/pequod"},
+	never:    []string{"sigs.k8s.io/controller-runtime/..."},
+	why:      "every command would initialize the libraries of programs in a cluster",
+}, {
 	packages: []string{"cmd/..."},
 	never:    []string{"testing", "testing/...", module + "/test/..."},
 	// It has a test in a file whose name doesn't end in _test.go.

@@ -8,11 +8,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/pequod-io/pequod/operator/definitions"
+	"github.com/pequod-io/pequod/operator/definitions/converting"
 )
 
-// Stanza returns the conversion of definitions, or nil as long as nothing says how API servers
-// reach the manager and which authorities they must trust. Both are those of the first webhook
+// Stanza returns the conversion of definitions, or nil as long as the configuration has neither the
+// address of the manager nor its authorities. Both are those of the first webhook
 // in a configuration, so that whoever keeps them there keeps them here.
 func Stanza(ctx context.Context, c client.Reader, configuration string) (*apiextensionsv1.CustomResourceConversion, error) {
 	live := &admissionregistrationv1.ValidatingWebhookConfiguration{}
@@ -28,14 +28,14 @@ func Stanza(ctx context.Context, c client.Reader, configuration string) (*apiext
 	switch {
 	case like.Service != nil:
 		config.Service = &apiextensionsv1.ServiceReference{
-			Namespace: like.Service.Namespace, Name: like.Service.Name, Port: like.Service.Port, Path: new(definitions.ConversionPath),
+			Namespace: like.Service.Namespace, Name: like.Service.Name, Port: like.Service.Port, Path: new(converting.Path),
 		}
 	case like.URL != nil:
 		u, err := url.Parse(*like.URL)
 		if err != nil {
 			return nil, err
 		}
-		u.Path = definitions.ConversionPath
+		u.Path = converting.Path
 		config.URL = new(u.String())
 	}
 	return &apiextensionsv1.CustomResourceConversion{
