@@ -160,6 +160,9 @@ func (r *reconciler) round(ctx context.Context, key types.NamespacedName) (bool,
 	if k == nil {
 		return false, wait, nil
 	}
+	if t.Status.Rollout != nil && isDone(e, t.Status.Rollout) {
+		return false, wait, r.prune(ctx, e, k, *t.Status.Rollout)
+	}
 	instances, known := k.Instances()
 	if !known && e.Rollout != nil {
 		return false, wait, nil
@@ -183,6 +186,12 @@ func (r *reconciler) round(ctx context.Context, key types.NamespacedName) (bool,
 		wait.RequeueAfter = max(time.Millisecond, d.WakeAt.Sub(r.Now()))
 	}
 	return false, wait, r.prune(ctx, e, k, d.State)
+}
+
+// isDone reports whether a platform without rollout settings has its version. Then there is
+// nothing to decide about its instances, and each change of one would cost a look at all.
+func isDone(e *catalog.Entry, s *v1alpha1.RolloutStatus) bool {
+	return e.Rollout == nil && s.Phase == v1alpha1.RolloutCompleted && s.ToDigest == e.Module.Digest
 }
 
 // resumeRequest returns the value of the annotation that resumes a rollout.
