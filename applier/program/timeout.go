@@ -16,7 +16,8 @@ const answerTimeout = 70 * time.Second
 
 // limitAnswers makes clients give up requests whose answer doesn't begin in time. Otherwise a
 // request that is lost would keep its worker forever. The rest of an answer may take any time:
-// that of a watch takes minutes.
+// that of a watch takes minutes. The field ResponseHeaderTimeout of http.Transport would do the
+// same, but client-go makes the transports, and shares them between clients.
 func limitAnswers(config *rest.Config, timeout time.Duration) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next, timeout} })
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// statusModule has outputs with the names of fields of #Status. number is what the instance says,
+// statusModule has outputs with the names of fields of #Status. number is copied from the instance,
 // by way of a live object.
 const statusModule = `
 package app

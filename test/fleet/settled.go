@@ -38,7 +38,7 @@ func (f *Fleet) Settled() {
 	if err := f.checkObjects(f.t.Context()); err != nil {
 		f.t.Fatalf("all instances report that they are ready: %v", err)
 	}
-	// Nobody reports the end of these.
+	// No status reports the end of these.
 	f.eventually(f.checkGraphs)
 	f.eventually(f.checkPlatforms)
 	f.must(f.record.check())

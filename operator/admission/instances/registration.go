@@ -130,8 +130,8 @@ func (r *Registration) step(ctx context.Context) error {
 }
 
 // webhooks returns the webhooks of a configuration: those of others as they are, and one for
-// each entry. Without a webhook of others there are none, because nothing says how the API
-// server reaches the program.
+// each entry. Without a webhook of others there are none, because their client configuration
+// comes from it.
 func (r *Registration) webhooks(
 	live []admissionregistrationv1.ValidatingWebhook, entries []*catalog.Entry, keep func(crd string) bool,
 ) []admissionregistrationv1.ValidatingWebhook {
