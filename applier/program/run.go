@@ -47,12 +47,48 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		values = append(values, "lease", o.lease())
 	}
 	o.Log.Info("starting", values...)
-	if err := m.Start(ctx); err != nil {
+	if err := Start(ctx, m); err != nil {
 		return err
 	}
 	o.Log.Info("ended")
 	return nil
 }
+
+// Start starts a manager, and waits until ctx is done and the manager has ended.
+//
+// If ctx is done before the caches are filled, for example because the API server is away,
+// Start doesn't wait for the manager: it would not end before they are filled
+// (kubernetes-sigs/controller-runtime#3440). No controller runs then, and no lease is held.
+func Start(ctx context.Context, m manager.Manager) error {
+	filled := make(chan struct{})
+	if err := m.Add(begun(filled)); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case <-filled:
+		return <-ended
+	default:
+		return nil
+	}
+}
+
+// begun is a runnable that a manager starts when its caches are filled, also in a replica that
+// is not the leader. It closes the channel.
+type begun chan struct{}
+
+func (b begun) Start(context.Context) error {
+	close(b)
+	return nil
+}
+
+func (begun) NeedLeaderElection() bool { return false }
 
 // lease returns the name of the lease.
 func (o Options) lease() string { return cmp.Or(o.Election.Lease, o.Name) }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller"
+	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/modules/crd"
 	"github.com/pequod-io/pequod/operator/catalog"
@@ -241,7 +242,7 @@ func (b *env) start(config *rest.Config) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
+	go func() { ended <- program.Start(ctx, mgr) }()
 	b.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/crd"
@@ -164,7 +165,7 @@ func (b *env) start(config *rest.Config) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
+	go func() { ended <- program.Start(ctx, mgr) }()
 	b.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil && !strings.Contains(err.Error(), "graceful shutdown") {

@@ -31,6 +31,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller"
+	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/identity"
@@ -143,7 +144,7 @@ func (b *env) start(config *rest.Config) {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
+	go func() { ended <- program.Start(ctx, mgr) }()
 	b.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil && !strings.Contains(err.Error(), "graceful shutdown") {
