@@ -19,7 +19,7 @@ import (
 
 // checkFormats are the values of -o. JUnit is left out, because its cases are
 // instances, and crd check has none.
-var checkFormats = []string{"text", "json", "github", "sarif"}
+var checkFormats = []string{"text", "json", "github", "gitlab", "sarif"}
 
 // crdCheckOptions are the flags of crd check. No flag names platforms: the
 // command compares finished CRDs, generated or written by hand.

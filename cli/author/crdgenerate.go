@@ -39,8 +39,8 @@ func newCRDGenerateCommand(env command.Env) *cobra.Command {
 API server's own validation.
 
 Constraints of a platform's schema that a CRD cannot express are listed on stderr; they
-are enforced when instances are rendered. -o github, sarif and junit report these notes
-and errors on stdout instead of the CRDs, and can be combined with --output-dir.
+are enforced when instances are rendered. -o github, gitlab, sarif and junit report these
+notes and errors on stdout instead of the CRDs, and can be combined with --output-dir.
 
 With --check nothing is written: files of --output-dir that are out of date are listed,
 and the exit code is 1.`,

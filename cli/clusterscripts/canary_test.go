@@ -147,10 +147,10 @@ func TestCommandsShowNoSecrets(t *testing.T) {
 		for _, format := range []string{"yaml", "json", "name"} {
 			run("rbac", "generate", "-f", file, "--allow-escalation", "-o", format)
 		}
-		for _, format := range []string{"text", "json", "github", "sarif", "junit"} {
+		for _, format := range []string{"text", "json", "github", "gitlab", "sarif", "junit"} {
 			run("validate", "-f", file, "-o", format)
 		}
-		for _, format := range []string{"yaml", "github", "sarif", "junit"} {
+		for _, format := range []string{"yaml", "github", "gitlab", "sarif", "junit"} {
 			run("render", "-f", file, "-o", format)
 		}
 	}

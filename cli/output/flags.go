@@ -13,7 +13,7 @@ import (
 // reports problems instead of printing objects; see package report. Its formats text
 // and json are missing: problems are text on stderr if objects are printed, and json
 // is a format of objects.
-var reportFormats = []string{"github", "sarif", "junit"}
+var reportFormats = []string{"github", "gitlab", "sarif", "junit"}
 
 // ObjectFlags are the flags of commands that print objects.
 type ObjectFlags struct {
@@ -31,7 +31,7 @@ type ObjectFlags struct {
 func (f *ObjectFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	command.Choice(cmd, &f.output, "output", "o", "yaml", slices.Concat(Formats, reportFormats),
-		"output format: yaml, json or name; or a report of the problems instead of objects: github, sarif or junit")
+		"output format: yaml, json or name; or a report of the problems instead of objects: github, gitlab, sarif or junit")
 	fl.StringVar(&f.outputDir, "output-dir", "", "write one file per object to this directory instead of printing to stdout")
 	fl.BoolVar(&f.prune, "prune", false, "with --output-dir, remove files that an earlier run wrote and this run does not")
 	fl.BoolVar(&f.check, "check", false, "with --output-dir, list the files that this command would write or remove, and write nothing")

@@ -9,6 +9,7 @@
 //	json    an array of problems, see [JSONProblem]
 //	github  workflow commands, which GitHub shows in the diff of a pull request
 //	sarif   SARIF 2.1.0 with one run, for code scanning
+//	gitlab  a code quality report, which GitLab shows in a merge request
 //	junit   JUnit XML with one test case per checked instance
 //
 // Each format has a file of its own. All of them print entries, which merge.go
@@ -52,7 +53,7 @@ type Options struct {
 
 // Formats lists the formats of Write. The first is the default. The command line
 // takes the values of its flag from here.
-func Formats() []string { return []string{"text", "json", "github", "sarif", "junit"} }
+func Formats() []string { return []string{"text", "json", "github", "gitlab", "sarif", "junit"} }
 
 // Write prints problems in one of [Formats]. Only the junit format uses checked.
 // Write returns an error if the format is unknown or w fails. Neither problems
@@ -71,6 +72,8 @@ func Write(w io.Writer, format string, problems problem.List, checked []Subject,
 		err = writeJSON(out, entries)
 	case "github":
 		err = writeGitHub(out, entries)
+	case "gitlab":
+		err = writeGitLab(out, entries)
 	case "sarif":
 		err = writeSARIF(out, entries, o.Version)
 	case "junit":

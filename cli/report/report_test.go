@@ -222,7 +222,7 @@ func TestJSON(t *testing.T) {
 	if diff := cmp.Diff(jsonProblems(sorted(merged(someProblems()))), back); diff != "" {
 		t.Errorf("round trip (-want +got):\n%s", diff)
 	}
-	for _, format := range []string{"json", "sarif"} {
+	for _, format := range []string{"json", "gitlab", "sarif"} {
 		if out := write(t, format, hostileProblems(), nil, Options{Version: "\xff"}); !json.Valid([]byte(out)) || !utf8.ValidString(out) {
 			t.Errorf("%s isn't JSON in UTF-8:\n%q", format, out)
 		}
@@ -278,7 +278,7 @@ func TestJUnitCounts(t *testing.T) {
 
 func TestWriteErrors(t *testing.T) {
 	err := Write(io.Discard, "yaml", nil, nil, Options{})
-	if err == nil || err.Error() != `output format "yaml": want one of text, json, github, sarif, junit` {
+	if err == nil || err.Error() != `output format "yaml": want one of text, json, github, gitlab, sarif, junit` {
 		t.Errorf("unknown format: %v", err)
 	}
 	for _, format := range Formats() {
