@@ -14,10 +14,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml/kyaml"
 )
 
 // Formats are the values of -o of commands that print objects.
-var Formats = []string{"yaml", "json", "name"}
+//
+// kyaml is the part of YAML that kubectl 1.34 and newer print: braces and brackets
+// instead of indentation, and all strings quoted.
+var Formats = []string{"yaml", "json", "kyaml", "name"}
 
 // Write writes a value to w, in the format yaml or json.
 func Write(w io.Writer, format string, value any) error {
@@ -51,6 +55,10 @@ func Encode(format string, object any, name string) ([]byte, error) {
 		enc.SetIndent("", "    ")
 		err := enc.Encode(generic)
 		return b.Bytes(), err
+	}
+	if format == "kyaml" {
+		data, err := (&kyaml.Encoder{}).Marshal(generic)
+		return append(data, '\n'), err
 	}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)

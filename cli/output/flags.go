@@ -31,7 +31,7 @@ type ObjectFlags struct {
 func (f *ObjectFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	command.Choice(cmd, &f.output, "output", "o", "yaml", slices.Concat(Formats, reportFormats),
-		"output format: yaml, json or name; or a report of the problems instead of objects: github, gitlab, sarif or junit")
+		"output format: yaml, json, kyaml or name; or a report of the problems instead of objects: github, gitlab, sarif or junit")
 	fl.StringVar(&f.outputDir, "output-dir", "", "write one file per object to this directory instead of printing to stdout")
 	fl.BoolVar(&f.prune, "prune", false, "with --output-dir, remove files that an earlier run wrote and this run does not")
 	fl.BoolVar(&f.check, "check", false, "with --output-dir, list the files that this command would write or remove, and write nothing")

@@ -9,12 +9,15 @@ import (
 )
 
 // Print prints objects that [Encode] returned for one of the [Formats]. As kubectl
-// does, it prints several objects as several documents in YAML and as a List in JSON.
+// does, it prints several objects as several documents in YAML and as a List in JSON,
+// and begins KYAML with a separator.
 func Print(w io.Writer, format string, objects [][]byte) error {
 	head, separator, tail := "", "", ""
 	switch {
 	case format == "yaml":
 		separator = "---\n"
+	case format == "kyaml" && len(objects) > 0:
+		head, separator = "---\n", "---\n"
 	case format == "json" && len(objects) > 1:
 		head, separator, tail = "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n", ",\n", "\n]}\n"
 	}
