@@ -34,9 +34,13 @@ type rule struct {
 // nothing on the cluster's side knows CUE, and nothing below the command line
 // knows flags, terminals or the environment.
 var importRules = []rule{{
-	packages: []string{"api/...", "render/...", "crdgen/...", "inventory/...", "applier/...", "modules/...", "operator/..."},
+	packages: []string{"api/...", "render/...", "crdgen/...", "inventory/...", "applier/...", "modules/...", "operator/...", "review/..."},
 	never:    []string{module + "/cli/...", module + "/cmd/..."},
 	why:      "libraries don't know the command line",
+}, {
+	packages: []string{"api/...", "render/...", "crdgen/...", "inventory/...", "applier/...", "modules/...", "operator/...", "internal/..."},
+	never:    ours("review"),
+	why:      "a review is above everything that it describes",
 }, {
 	packages: []string{"api/..."},
 	never:    ours("render", "crdgen", "inventory", "applier", "modules", "operator"),
@@ -191,6 +195,7 @@ func ours(dirs ...string) []string {
 var tree = map[string]bool{
 	"api": true, "cli": true, "cmd": true, "crdgen": true, "modules": true, "render": true,
 	"test": true, "internal": true, "config": true, "inventory": true, "applier": true, "operator": false,
+	"review": true,
 }
 
 func TestImportRules(t *testing.T) {
