@@ -1,8 +1,10 @@
 // Package graphview shows ResourceGraphs to people and to other programs: as a
-// tree of text, as Mermaid, as Graphviz DOT, and as JSON.
+// tree of text, as Mermaid, as Graphviz DOT, as a drawing in SVG or HTML, and as
+// JSON.
 //
 // [Write] is the entry point. It makes a view of each graph (view.go), which all
-// formats print; each format has a file of its own (tree.go, mermaid.go, dot.go). Arrows lead from a node to those that depend on it. The same graphs
+// formats print; each format has a file of its own (tree.go, mermaid.go, dot.go,
+// drawing.go). Arrows lead from a node to those that depend on it. The same graphs
 // yield the same bytes, and the output is valid in its language with any
 // characters in names. A tree reads:
 //

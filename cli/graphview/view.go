@@ -11,7 +11,7 @@ import (
 )
 
 // Formats are the formats of [Write]. The first is the default.
-var Formats = []string{"tree", "mermaid", "dot", "json"}
+var Formats = []string{"tree", "mermaid", "dot", "svg", "html", "json"}
 
 // Write prints graphs in one of the [Formats]. It writes everything at once, and
 // nothing if a graph has a cycle of dependencies. Lines of a tree are wrapped to
@@ -34,6 +34,10 @@ func Write(w io.Writer, format string, width int, graphs ...*v1alpha1.ResourceGr
 		writeMermaid(&b, views)
 	case "dot":
 		writeDOT(&b, views)
+	case "svg":
+		writeSVG(&b, views)
+	case "html":
+		return writeHTML(w, views)
 	default:
 		writeTree(&b, views, width)
 	}

@@ -34,7 +34,8 @@ func newGraphCommand(env command.Env) *cobra.Command {
 		Use:   "graph -f FILENAME",
 		Short: "Show the waves, nodes, edges and readiness checks of graphs",
 		Example: `  pequod graph -f app.yaml
-  pequod graph -f app.yaml -o dot | dot -Tsvg > app.svg
+  pequod graph -f app.yaml -o svg > app.svg
+  pequod graph -f app.yaml -o html > app.html
 
   # The kinds of all nodes; a template sees the list of -o json as items
   pequod graph -f app.yaml -o jsonpath='{.items[*].nodes[*].kind}'`,

@@ -1,0 +1,116 @@
+package drawing
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// Style is the style sheet of drawings. Documents contain it; pages with elements
+// must add it to their own.
+//
+//go:embed graph.css
+var Style string
+
+// A Graph is drawn as boxes and arrows.
+type Graph struct {
+	Title string
+	Nodes []Node
+	Edges []Edge
+}
+
+// A Node is a box.
+type Node struct {
+	// Lines are the texts in the box. The first identifies the node.
+	Lines []string
+	Mark  Mark
+	// External gives the box round corners and a dashed border: the object belongs to
+	// others.
+	External bool
+	// Link is a fragment of the page, such as #object-7, or empty.
+	Link string
+}
+
+// An Edge is an arrow between two nodes, which are indexes of Graph.Nodes. To waits
+// for From.
+type Edge struct {
+	From, To int
+	Kind     EdgeKind
+	// Path is the field that refers to From, for edges of kind Reference.
+	Path string
+}
+
+// EdgeKind is the cause of an edge.
+type EdgeKind int
+
+// The kinds of edges. A Listed dependency is in the graph, a Reference comes from
+// a value that is taken from another object, and Pequod adds an Implied one.
+const (
+	Listed EdgeKind = iota
+	Reference
+	Implied
+)
+
+// Mark is the state of a node that a drawing shows.
+type Mark int
+
+// The marks.
+const (
+	Unmarked Mark = iota
+	Added
+	Changed
+	Removed
+	Unknown
+)
+
+// class returns the name of a mark in style sheets.
+func (m Mark) class() string {
+	return [...]string{"", "added", "changed", "removed", "unknown"}[m]
+}
+
+// sign returns the character that stands for a mark.
+func (m Mark) sign() string { return [...]string{"", "+", "~", "−", "?"}[m] }
+
+// waits returns the ids of the nodes that each node waits for.
+func (g Graph) waits() [][]string {
+	waits := make([][]string, len(g.Nodes))
+	for _, e := range g.Edges {
+		name := g.Nodes[e.From].id()
+		switch e.Kind {
+		case Reference:
+			name += " ($from)"
+		case Implied:
+			name += " (implied)"
+		}
+		waits[e.To] = append(waits[e.To], name)
+	}
+	return waits
+}
+
+func (n Node) id() string {
+	if len(n.Lines) == 0 {
+		return ""
+	}
+	return n.Lines[0]
+}
+
+// name returns the accessible name of a node: its lines, its mark, its wave and the
+// nodes that it waits for.
+func (n Node) name(wave int, waits []string) string {
+	parts := append([]string(nil), n.Lines...)
+	if n.Mark != Unmarked {
+		parts = append(parts, n.Mark.class())
+	}
+	parts = append(parts, fmt.Sprintf("wave %d", wave))
+	if len(waits) > 0 {
+		parts = append(parts, "waits for "+strings.Join(waits, ", "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// summary returns the accessible name of a drawing.
+func (g Graph) summary(waves int) string {
+	return fmt.Sprintf("%s: %s, %s", g.Title, source.Count(len(g.Nodes), "node"), source.Count(waves, "wave"))
+}
