@@ -1,0 +1,200 @@
+package review
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/review/forecast"
+)
+
+// pair is one unit on both sides. Either is nil if its side has none.
+type pair struct {
+	key        unitKey
+	base, head *Unit
+	// was and is are the objects of both sides.
+	was, is []objectdiff.Object
+	changed objectdiff.Diff
+}
+
+// New compares two sides. The result depends only on the trees, not on their order. An
+// error means that a graph has an object that can't be read, which rendering excludes.
+//
+// All objects of a side are compared at once, and not those of each instance alone: an
+// object that moves from one instance to another is handed over and not removed, and a
+// selector may match Pods of another instance.
+func New(base, head Tree, inputs []Input) (*Report, error) {
+	r := &Report{Base: base.Side, Head: head.Side, Inputs: inputs}
+	pairs := pairUnits(&base, &head)
+	known, unknown := r.separate(pairs, &base, &head)
+	var before, after []objectdiff.Object
+	for _, p := range known {
+		if err := p.read(); err != nil {
+			return nil, err
+		}
+		before, after = append(before, p.was...), append(after, p.is...)
+	}
+	// What stays in the cluster although its instance is unknown: selectors of other
+	// instances may match it. It is the same on both sides, so it is no change.
+	for _, p := range unknown {
+		objects, err := p.certain()
+		if err != nil {
+			return nil, err
+		}
+		before, after = append(before, objects...), append(after, objects...)
+	}
+	d := objectdiff.Compare(before, after)
+	r.Plan = d.Plan()
+	assign(known, d)
+	r.addInstances(known, forecast.Of(d, before, after))
+	r.group()
+	r.findDangers()
+	return r, nil
+}
+
+// pairUnits returns the units of both sides in the order of a report.
+func pairUnits(base, head *Tree) []*pair {
+	all := map[unitKey]*pair{}
+	at := func(k unitKey) *pair {
+		if all[k] == nil {
+			all[k] = &pair{key: k}
+		}
+		return all[k]
+	}
+	for i := range base.Units {
+		u := &base.Units[i]
+		at(u.key()).base = u
+	}
+	for i := range head.Units {
+		u := &head.Units[i]
+		at(u.key()).head = u
+	}
+	return slices.SortedFunc(maps.Values(all), func(p, q *pair) int { return p.key.compare(q.key) })
+}
+
+// certain returns the objects of the side that could be rendered, if there is one.
+func (p *pair) certain() ([]objectdiff.Object, error) {
+	for _, u := range []*Unit{p.head, p.base} {
+		if u != nil && !u.unknown() {
+			return u.objects()
+		}
+	}
+	return nil, nil
+}
+
+// read fills in the objects of both sides. Most graphs are equal, and then both sides
+// share one list, which is compared fast.
+func (p *pair) read() error {
+	if p.same() {
+		objects, err := p.head.objects()
+		p.was, p.is = objects, objects
+		return p.named(err)
+	}
+	var err error
+	if p.base != nil {
+		if p.was, err = p.base.objects(); err != nil {
+			return p.named(err)
+		}
+	}
+	if p.head != nil {
+		p.is, err = p.head.objects()
+	}
+	return p.named(err)
+}
+
+// named adds the name of the unit to an error.
+func (p *pair) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", p.key, err)
+}
+
+// same reports whether both sides have the same graph. The digest of the module changes
+// with every edit and has no effect.
+func (p *pair) same() bool {
+	if p.base == nil || p.head == nil || p.base.Graph == nil || p.head.Graph == nil {
+		return false
+	}
+	if p.base.Graph == p.head.Graph {
+		return true
+	}
+	g := *p.head.Graph
+	g.Spec.PlatformRef = p.base.Graph.Spec.PlatformRef
+	return reflect.DeepEqual(p.base.Graph, &g)
+}
+
+// assign gives each changed object to its pair: the one that has it in the head, or had it
+// in the base. An object that is handed over belongs to its new owner.
+func assign(pairs []*pair, d objectdiff.Diff) {
+	owner := map[objectdiff.Key]*pair{}
+	for _, p := range pairs {
+		for _, o := range p.was {
+			owner[o.Key] = p
+		}
+	}
+	for _, p := range pairs {
+		for _, o := range p.is {
+			owner[o.Key] = p
+		}
+	}
+	for _, o := range d.Objects {
+		if p := owner[o.Key]; p != nil {
+			p.changed.Objects = append(p.changed.Objects, o)
+		}
+	}
+}
+
+// addInstances adds the pairs that change to the report, and counts the others.
+func (r *Report) addInstances(pairs []*pair, consequences map[objectdiff.Key][]forecast.Consequence) {
+	for _, p := range pairs {
+		in := Instance{Action: objectdiff.Modify}
+		from := p.head
+		switch {
+		case p.base == nil:
+			r.Counts.Added++
+			in.Action = objectdiff.Add
+		case p.head == nil:
+			r.Counts.Removed++
+			in.Action, from = objectdiff.Remove, p.base
+		case len(p.changed.Objects) == 0:
+			r.Counts.Unchanged++
+			continue
+		default:
+			r.Counts.Changed++
+		}
+		in.Instance, in.At = from.Instance, from.At
+		if p.base != nil {
+			in.Before = p.base.Graph
+		}
+		if p.head != nil {
+			in.After = p.head.Graph
+		}
+		nodes := nodesOf(in.Before, in.After)
+		for _, o := range p.changed.Objects {
+			in.Objects = append(in.Objects, Object{ObjectDiff: o, Consequences: consequences[o.Key], Node: nodes[o.Key]})
+		}
+		r.Instances = append(r.Instances, in)
+	}
+}
+
+// nodesOf returns the ids of the nodes by their objects. Those of later graphs win.
+func nodesOf(graphs ...*v1alpha1.ResourceGraph) map[objectdiff.Key]string {
+	ids := map[objectdiff.Key]string{}
+	for _, rg := range graphs {
+		if rg == nil {
+			continue
+		}
+		read := graph.Read(rg)
+		for i := range read.Nodes {
+			n := &read.Nodes[i]
+			gk := n.GroupKind()
+			ids[objectdiff.Key{Group: gk.Group, Kind: gk.Kind, Namespace: n.Object.Namespace, Name: n.Object.Name}] = n.ID
+		}
+	}
+	return ids
+}

@@ -1,0 +1,144 @@
+package review
+
+import (
+	"io"
+
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/jsonvalue"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/review/forecast"
+)
+
+// JSON is the JSON form of a [Report]. docs/schemas/review-v1.json describes it. Fields may
+// be added; none is renamed or removed.
+type JSON struct {
+	// Version is the version of the form.
+	Version string `json:"version"`
+	// Verdict is the first line of the other forms.
+	Verdict string `json:"verdict"`
+	Base    Side   `json:"base"`
+	Head    Side   `json:"head"`
+	Counts  Counts `json:"counts"`
+	// Plan counts objects per action, Effects per effect, and Conditions has the number of
+	// hits of each condition of --fail-on.
+	Plan       objectdiff.Plan         `json:"plan"`
+	Effects    map[forecast.Effect]int `json:"effects"`
+	Conditions map[Condition]int       `json:"conditions"`
+	Unknown    []JSONUnknown           `json:"unknown"`
+	Dangers    []JSONDanger            `json:"dangers"`
+	Inputs     []Input                 `json:"inputs"`
+	Groups     []JSONGroup             `json:"groups"`
+	Link       string                  `json:"link,omitempty"`
+}
+
+// JSONUnknown is the JSON form of an [Unknown].
+type JSONUnknown struct {
+	Subject   string        `json:"subject"`
+	Side      Sides         `json:"side"`
+	Instances []string      `json:"instances"`
+	Problems  []JSONProblem `json:"problems"`
+}
+
+// JSONProblem is the JSON form of a problem.
+type JSONProblem struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	// Severity is error, warning or note.
+	Severity string `json:"severity"`
+}
+
+// JSONDanger is the JSON form of a [Danger].
+type JSONDanger struct {
+	Rule       string      `json:"rule"`
+	Conditions []Condition `json:"conditions,omitempty"`
+	Object     string      `json:"object"`
+	Path       string      `json:"path,omitempty"`
+	Message    string      `json:"message"`
+	// Group is the index of the group in which all instances have the danger, and Others
+	// the number of those in addition to the one with Object.
+	Group  int `json:"group"`
+	Others int `json:"others,omitempty"`
+}
+
+// JSONGroup is the JSON form of a [Group]. Plan and Objects are those of the first instance.
+type JSONGroup struct {
+	Title        string            `json:"title"`
+	Action       objectdiff.Action `json:"action"`
+	Instances    []JSONInstance    `json:"instances"`
+	ValuesDiffer bool              `json:"valuesDiffer,omitempty"`
+	Plan         objectdiff.Plan   `json:"plan"`
+	Objects      []JSONObject      `json:"objects"`
+}
+
+// JSONInstance is the JSON form of an instance, with its place in the head.
+type JSONInstance struct {
+	objectdiff.Instance
+	Line int `json:"line,omitempty"`
+}
+
+// JSONObject is the JSON form of a changed object.
+type JSONObject struct {
+	objectdiff.ObjectReport
+	Node         string                 `json:"node,omitempty"`
+	Consequences []forecast.Consequence `json:"consequences,omitempty"`
+}
+
+// WriteJSON prints a report as indented [JSON].
+func WriteJSON(w io.Writer, r *Report) error { return jsonvalue.Write(w, r.JSON()) }
+
+// JSON returns the JSON form of the report. Its lists are never nil.
+func (r *Report) JSON() JSON {
+	out := JSON{
+		Version: "v1", Verdict: r.Verdict(), Base: r.Base, Head: r.Head, Counts: r.Counts, Plan: r.Plan, Link: r.Link,
+		Effects: r.Effects(), Conditions: map[Condition]int{}, Inputs: append([]Input{}, r.Inputs...),
+		Unknown: []JSONUnknown{}, Dangers: []JSONDanger{}, Groups: []JSONGroup{},
+	}
+	for _, c := range Conditions() {
+		out.Conditions[c] = r.Count(c)
+	}
+	for _, u := range r.Unknown {
+		out.Unknown = append(out.Unknown, JSONUnknown{u.Subject, u.Sides, append([]string{}, u.Instances...), jsonProblems(u.Problems)})
+	}
+	for _, d := range r.Dangers {
+		out.Dangers = append(out.Dangers, JSONDanger{
+			Rule: d.Rule, Conditions: d.Conditions, Object: d.Object.String(), Path: d.Path, Message: d.Message,
+			Group: r.Instances[d.Instance].Group, Others: d.Others,
+		})
+	}
+	for _, g := range r.Groups {
+		out.Groups = append(out.Groups, r.jsonGroup(g))
+	}
+	return out
+}
+
+// jsonGroup returns the JSON form of a group.
+func (r *Report) jsonGroup(g Group) JSONGroup {
+	shown := r.Shown(g)
+	diff := shown.diff().Report()
+	out := JSONGroup{Title: g.Title, Action: shown.Action, ValuesDiffer: g.ValuesDiffer, Plan: diff.Plan, Objects: []JSONObject{}}
+	for _, i := range g.Instances {
+		in := r.Instances[i]
+		out.Instances = append(out.Instances, JSONInstance{in.Instance, in.At.Line})
+	}
+	for i, o := range diff.Objects {
+		out.Objects = append(out.Objects, JSONObject{o, shown.Objects[i].Node, shown.Objects[i].Consequences})
+	}
+	return out
+}
+
+// jsonProblems returns the JSON form of problems.
+func jsonProblems(ps problem.List) []JSONProblem {
+	all := []JSONProblem{}
+	for _, p := range ps {
+		all = append(all, JSONProblem{
+			File: p.Position.File, Line: p.Position.Line, Column: p.Position.Column, Path: p.Path,
+			Message: p.Message, Hint: p.Hint, Rule: p.Rule, Severity: p.Severity.String(),
+		})
+	}
+	return all
+}

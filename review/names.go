@@ -1,0 +1,108 @@
+package review
+
+import (
+	"fmt"
+
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// The methods of this file return the texts that all skins share. They are not escaped.
+
+// String returns the side with the way in which it was made.
+func (s Side) String() string {
+	text := s.Name
+	if s.Output != "" {
+		text += ", committed output in " + s.Output
+	} else {
+		text += ", rendered"
+	}
+	if s.Tool != "" {
+		text += " by " + s.Tool
+	}
+	return text
+}
+
+// Title returns the subject of an unknown part and its side.
+func (u Unknown) Title() string {
+	side := "in " + string(u.Sides)
+	if u.Sides == Both {
+		side = "on both sides"
+	}
+	text := u.Subject
+	if n := len(u.Instances) - 1; n > 0 && u.Instances[0] == u.Subject {
+		text += " and " + source.Count(n, "other instance")
+	}
+	return text + " can't be rendered " + side
+}
+
+// String returns the danger on one line, without markup.
+func (d Danger) String() string {
+	text := d.Object.String() + ": "
+	if d.Path != "" {
+		text += d.Path + ": "
+	}
+	text += d.Message
+	if d.Others > 0 {
+		text += fmt.Sprintf(" (and in %s)", source.Count(d.Others, "other instance"))
+	}
+	return text
+}
+
+// String returns the input with its versions.
+func (in Input) String() string {
+	text := string(in.Kind) + " " + in.Name
+	switch {
+	case in.Action == objectdiff.Add && in.New != "":
+		text += ": " + in.New
+	case in.Action == objectdiff.Remove && in.Old != "":
+		text += ": " + in.Old
+	case in.Old != "" || in.New != "":
+		text += fmt.Sprintf(": %s → %s", in.Old, in.New)
+	}
+	return text
+}
+
+// Place returns the instance with its position.
+func (in *Instance) Place() string {
+	place := in.At.String()
+	if place == "" {
+		place = in.File
+	}
+	if place == "" {
+		return in.name()
+	}
+	return place + ": " + in.name()
+}
+
+// Note names the instance of a group whose changes are shown, or is "" for a single one.
+func (r *Report) Note(g Group) string {
+	switch {
+	case g.ValuesDiffer:
+		return "The values differ between instances; those of " + r.Shown(g).name() + " are shown."
+	case len(g.Instances) > 1:
+		return "The changes of " + r.Shown(g).name() + " are shown."
+	}
+	return ""
+}
+
+// Title returns the object with its graph.
+func (o *Object) Title() string {
+	text := o.String()
+	if g := o.Graph(); g != "" {
+		text += "  (graph " + g + ")"
+	}
+	if o.Recreated {
+		text += ", deleted and recreated"
+	}
+	return text
+}
+
+// Heading returns the title of a drawing.
+func (d Drawing) Heading() string {
+	text := "Around the changes of " + d.Title
+	if d.Others > 0 {
+		text += fmt.Sprintf(" (and %s)", source.Count(d.Others, "other instance"))
+	}
+	return text
+}

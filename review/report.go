@@ -1,0 +1,153 @@
+// Package review has the model of a review: the effects that a change of files has on a
+// cluster, in the order in which a reader needs them.
+//
+// [New] builds a [Report] from two sides, each a [Tree] of rendered instances. The skins
+// below this package only print it: text, markdown and html; [WriteJSON] is here. No skin
+// computes anything, so that all of them show the same facts.
+//
+//	tree.go          the two sides that a caller has rendered
+//	build.go         pairs the instances of both sides and compares their objects
+//	group.go         instances that change alike; title.go names a group in a few words
+//	danger.go        changes that lose data, are refused or restart something
+//	verdict.go       the first line, and the conditions of --fail-on
+//	neighbourhood.go the changed nodes of a graph with their neighbours
+//	json.go          the published JSON
+//
+// The package reads no files, renders nothing and knows no cluster and no command line.
+// Values of Secrets are masked by package objectdiff before they get here.
+package review
+
+import (
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/review/forecast"
+)
+
+// Report is the effect of a change. It is complete: a skin with a limited size decides
+// what to leave out, and names it.
+type Report struct {
+	Base, Head Side
+	// Counts has the number of instances per outcome, and Plan the number of objects.
+	Counts Counts
+	Plan   objectdiff.Plan
+	// Unknown are the parts without an answer, because one side can't be rendered. They
+	// are in no other list.
+	Unknown []Unknown
+	// Dangers are sorted by severity. Equal ones of a group are one entry.
+	Dangers []Danger
+	// Inputs are the changed modules, policies and settings, sorted by kind and name.
+	Inputs []Input
+	// Groups are the instances that change alike, the largest group first.
+	Groups []Group
+	// Instances are those that change, in the order of namespaces, kinds and names.
+	Instances []Instance
+	// Link is the address of the whole report. Skins that leave something out name it.
+	Link string
+}
+
+// Side describes one side of the comparison.
+type Side struct {
+	// Name is the name for readers, such as "merge base 1a2b3c4 of main".
+	Name string `json:"name"`
+	// Revision is the full name of the commit, or "" for files on disk.
+	Revision string `json:"revision,omitempty"`
+	// Output is the directory of committed output that stands for the side. It is empty
+	// if the side was rendered.
+	Output string `json:"output,omitempty"`
+	// Tool is the program that rendered the side, such as "pequod v1.4.0".
+	Tool string `json:"tool,omitempty"`
+}
+
+// Counts has the number of instances per outcome. Changed and Unchanged don't include
+// those that are added or removed.
+type Counts struct {
+	Added     int `json:"added"`
+	Changed   int `json:"changed"`
+	Removed   int `json:"removed"`
+	Unchanged int `json:"unchanged"`
+	Unknown   int `json:"unknown"`
+}
+
+// Instance is one instance that changes: an instance of a module, a ResourceGraph, or an
+// object in a plain manifest.
+type Instance struct {
+	objectdiff.Instance
+	// Action is Add or Remove if only one side has the instance.
+	Action objectdiff.Action
+	// At is the position of the instance in the head, or in the base if it is removed.
+	At problem.Position
+	// Group is the index in [Report.Groups].
+	Group int
+	// Before and After are the graphs. Either is nil if that side has none.
+	Before, After *v1alpha1.ResourceGraph
+	// Objects are the changed objects of the instance, sorted as in objectdiff.Diff.
+	Objects []Object
+}
+
+// Object is a changed object.
+type Object struct {
+	objectdiff.ObjectDiff
+	// Consequences are the effects in the cluster, the most severe first.
+	Consequences []forecast.Consequence
+	// Node is the id of the node in the graph, or "" for an object without one.
+	Node string
+}
+
+// Group is a set of instances with the same changes. The changes of the first one stand
+// for all.
+type Group struct {
+	// Title says what changes, such as "image 1.4.0 → 1.5.0 in 12 instances of WebService".
+	Title string
+	// Instances are indexes in [Report.Instances]. There is at least one.
+	Instances []int
+	// ValuesDiffer is set if the same fields change, but to different values.
+	ValuesDiffer bool
+}
+
+// Unknown is a part without an answer.
+type Unknown struct {
+	// Subject is the first instance, or the module or file that can't be read.
+	Subject string
+	// Sides are the sides that can't be rendered.
+	Sides Sides
+	// Instances are the names of the instances that have no answer for this reason, sorted.
+	Instances []string
+	// Problems are the reasons, those of the first instance.
+	Problems problem.List
+}
+
+// Sides is a set of sides.
+type Sides string
+
+// The sets of sides.
+const (
+	Base Sides = "base"
+	Head Sides = "head"
+	Both Sides = "both"
+)
+
+// Input is a changed input of rendering.
+type Input struct {
+	Kind   InputKind         `json:"kind"`
+	Name   string            `json:"name"`
+	Action objectdiff.Action `json:"action"`
+	// Old and New are versions or digests, shortened for readers.
+	Old string `json:"old,omitempty"`
+	New string `json:"new,omitempty"`
+	// Notes has a line for each consequence, and Breaking those that break users.
+	Notes    []string `json:"notes,omitempty"`
+	Breaking []string `json:"breaking,omitempty"`
+}
+
+// InputKind is the kind of an [Input].
+type InputKind string
+
+// The kinds of inputs, in the order of a report.
+const (
+	InputTool    InputKind = "tool"    // Pequod itself, or the version that modules require
+	InputModule  InputKind = "module"  // a platform's module
+	InputPolicy  InputKind = "policy"  // a policy module
+	InputLock    InputKind = "lock"    // an entry of pequod.lock
+	InputSetting InputKind = "setting" // pequod.yaml
+)

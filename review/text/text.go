@@ -1,0 +1,142 @@
+// Package text prints a review for a terminal.
+//
+// [Write] is the entry point. The verdict comes first, then what is unknown and dangerous,
+// and then each group of equal changes with the changes of its first instance. Nothing is
+// left out. Control characters of names and values are escaped.
+package text
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/review"
+)
+
+// writer prints a report. Errors of the underlying writer are kept by it.
+type writer struct {
+	*bufio.Writer
+	paint objectdiff.Paint
+}
+
+// Write prints a report. A nil paint colors nothing. It returns the first error of w.
+func Write(w io.Writer, r *review.Report, paint objectdiff.Paint) error {
+	b := writer{bufio.NewWriter(w), paint}
+	b.title(r.Verdict())
+	b.sides(r)
+	b.unknown(r.Unknown)
+	b.dangers(r)
+	b.inputs(r.Inputs)
+	for _, g := range r.Groups {
+		b.group(r, g)
+	}
+	b.neighbourhood(r.Neighbourhood())
+	if r.Link != "" {
+		b.printf("\n%s\n", r.Link)
+	}
+	return b.Flush()
+}
+
+// printf prints text whose arguments are escaped already.
+func (b writer) printf(format string, args ...any) { fmt.Fprintf(b, format, args...) }
+
+// line prints one line with a sign, in its color.
+func (b writer) line(sign byte, bold bool, indent int, text string) {
+	text = strings.TrimRight(fmt.Sprintf("%c %*s%s", sign, indent, "", source.Escape(text, "\t")), " ")
+	if b.paint != nil {
+		text = b.paint(sign, bold, text)
+	}
+	b.printf("%s\n", text)
+}
+
+// title prints a heading.
+func (b writer) title(text string) {
+	text = source.Escape(text, "\t")
+	if b.paint != nil {
+		text = b.paint(0, true, text)
+	}
+	b.printf("%s\n", text)
+}
+
+// sides names both sides.
+func (b writer) sides(r *review.Report) {
+	b.printf("base: %s\nhead: %s\n", source.Escape(r.Base.String(), ""), source.Escape(r.Head.String(), ""))
+}
+
+// unknown lists the parts without an answer, with their reasons.
+func (b writer) unknown(all []review.Unknown) {
+	if len(all) == 0 {
+		return
+	}
+	b.printf("\n")
+	b.title("Unknown:")
+	for _, u := range all {
+		b.line('!', false, 0, u.Title())
+		for _, p := range u.Problems {
+			b.line(' ', false, 4, p.String())
+		}
+		if len(u.Instances) > 1 || len(u.Instances) == 1 && u.Instances[0] != u.Subject {
+			b.line(' ', false, 4, source.Count(len(u.Instances), "instance")+": "+strings.Join(u.Instances, ", "))
+		}
+	}
+}
+
+// dangers lists the dangers.
+func (b writer) dangers(r *review.Report) {
+	if len(r.Dangers) == 0 {
+		return
+	}
+	b.printf("\n")
+	b.title("Dangers:")
+	for _, d := range r.Dangers {
+		b.line('!', false, 0, d.String())
+	}
+}
+
+// inputs lists the changed modules, policies and settings.
+func (b writer) inputs(all []review.Input) {
+	if len(all) == 0 {
+		return
+	}
+	b.printf("\n")
+	b.title("Inputs:")
+	for _, in := range all {
+		b.line(in.Action.Sign(), false, 0, in.String())
+		for _, note := range in.Breaking {
+			b.line('!', false, 4, "breaking: "+note)
+		}
+		for _, note := range in.Notes {
+			b.line(' ', false, 4, note)
+		}
+	}
+}
+
+// group prints the title and the instances of a group, and the changes of the first one.
+func (b writer) group(r *review.Report, g review.Group) {
+	b.printf("\n")
+	b.title(g.Title)
+	for _, i := range g.Instances {
+		b.printf("  %s\n", source.Escape(r.Instances[i].Place(), ""))
+	}
+	if note := r.Note(g); note != "" {
+		b.printf("  %s\n", source.Escape(note, ""))
+	}
+	shown := r.Shown(g)
+	for i := range shown.Objects {
+		b.object(&shown.Objects[i])
+	}
+}
+
+// object prints one object: a line with its consequences, and its changes.
+func (b writer) object(o *review.Object) {
+	b.line(o.Action.Sign(), true, 2, o.Title())
+	for _, c := range o.Consequences {
+		b.line(' ', false, 4, c.String())
+	}
+	for _, l := range o.Lines() {
+		b.line(l.Sign, false, 2+l.Indent, l.Text)
+	}
+}

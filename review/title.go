@@ -1,0 +1,137 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// maxTitleValue is the largest length of a value in a title, in bytes. A longer one is
+// left out: the change itself shows it.
+const maxTitleValue = 60
+
+// title names a group in a few words:
+//
+//	image 1.4.0 → 1.5.0 in 12 instances of WebService
+//	replicas 2 → 3 and 1 more field in WebService shop/web
+//	WebService shop/search is added
+func (r *Report) title(g Group) string {
+	in := r.Shown(g)
+	subject := in.name()
+	if n := len(g.Instances); n > 1 {
+		subject = source.Count(n, "instance") + " of " + in.Kind
+	}
+	is := " is "
+	if len(g.Instances) > 1 {
+		is = " are "
+	}
+	switch in.Action {
+	case objectdiff.Add:
+		return subject + is + "added"
+	case objectdiff.Remove:
+		return subject + is + "removed"
+	}
+	return in.summary(g.ValuesDiffer) + " in " + subject
+}
+
+// name returns the instance without its file, such as "WebService shop/web".
+func (in *Instance) name() string {
+	return objectdiff.Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
+}
+
+// summary says what changes in an instance. It shows one field, the most telling one, and
+// counts the others. With hidden, the values are left out.
+func (in *Instance) summary(hidden bool) string {
+	var best *objectdiff.Change
+	fields, added, removed := 0, []string{}, []string{}
+	for i := range in.Objects {
+		o := &in.Objects[i]
+		switch o.Action {
+		case objectdiff.Add:
+			added = append(added, o.Kind)
+		case objectdiff.Remove:
+			removed = append(removed, o.Kind)
+		}
+		for k := range o.Changes {
+			c := &o.Changes[k]
+			if fields++; best == nil || rank(*c) < rank(*best) {
+				best = c
+			}
+		}
+	}
+	var parts []string
+	if best != nil {
+		text := field(*best, hidden)
+		if fields > 1 {
+			text += " and " + source.Count(fields-1, "more field")
+		}
+		parts = append(parts, text)
+	}
+	if text := kinds(added, "added"); text != "" {
+		parts = append(parts, text)
+	}
+	if text := kinds(removed, "removed"); text != "" {
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// rank orders fields by what they tell a reader; the smallest is shown.
+func rank(c objectdiff.Change) int {
+	keys := c.Path.Keys()
+	switch last := keys[len(keys)-1]; {
+	case last == "image":
+		return 0
+	case last == "replicas" || last == "type" || last == "storage":
+		return 1
+	case keys[0] == "spec" || keys[0] == "data":
+		return 2
+	case keys[0] == "metadata":
+		return 3
+	}
+	return 4 // settings of nodes
+}
+
+// field returns the change of one field, such as "image 1.4.0 → 1.5.0".
+func field(c objectdiff.Change, hidden bool) string {
+	name := c.Name()
+	switch c.Action {
+	case objectdiff.Add:
+		name += " added"
+	case objectdiff.Remove:
+		name += " removed"
+	case objectdiff.Reorder:
+		return name + " in another order"
+	}
+	if hidden {
+		return name + " to different values"
+	}
+	before, after := c.Inline()
+	if c.Action != objectdiff.Modify || len(before) > maxTitleValue || len(after) > maxTitleValue {
+		return source.Escape(name, "")
+	}
+	before, after = tags(before, after)
+	return source.Escape(fmt.Sprintf("%s %s → %s", name, before, after), "")
+}
+
+// tags returns only the tags of two references to one image, and other values as they are.
+func tags(before, after string) (string, string) {
+	i, j := strings.LastIndexByte(before, ':'), strings.LastIndexByte(after, ':')
+	if i <= 0 || i != j || before[:i] != after[:j] || strings.Contains(before[i:], "/") || strings.ContainsAny(before[:i], " \"'{") {
+		return before, after
+	}
+	return before[i+1:], after[j+1:]
+}
+
+// kinds counts objects by their kinds: "Service and 2 more objects added".
+func kinds(all []string, what string) string {
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return all[0] + " " + what
+	}
+	return source.Count(len(all), "object") + " " + what
+}

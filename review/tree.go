@@ -1,0 +1,86 @@
+package review
+
+import (
+	"cmp"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+// Tree is one side of a comparison, rendered.
+type Tree struct {
+	Side
+	// Units are the instances, in any order. Each is there once.
+	Units []Unit
+	// Failures are the reasons for which parts of the side are missing, such as a module
+	// that can't be loaded. The units that they concern have problems as well.
+	Failures []Failure
+}
+
+// Unit is an instance, a ResourceGraph or a plain object on one side.
+type Unit struct {
+	objectdiff.Instance
+	// APIGroup is the API group of the kind.
+	APIGroup string
+	// Path is the path of the file in the repository, which both sides share.
+	Path string
+	// At is the position at which the document begins.
+	At problem.Position
+	// Graph is the rendered graph. It is nil for a plain object.
+	Graph *v1alpha1.ResourceGraph
+	// Objects are those of a plain manifest. Those of a graph are read from it.
+	Objects []objectdiff.Object
+	// Problems are the reasons for which there is no graph. A unit with an error is
+	// unknown.
+	Problems problem.List
+}
+
+// Failure is a part of a side that could not be read. It concerns the instances of one
+// kind, if Kind is set, those of one file, if Path is set, and otherwise all of them.
+type Failure struct {
+	// Subject names the part, such as "module ./shop".
+	Subject        string
+	Kind, APIGroup string
+	Path           string
+	Problems       problem.List
+}
+
+// concerns reports whether a unit that the side doesn't have may be missing because of
+// the failure.
+func (f *Failure) concerns(u *Unit) bool {
+	switch {
+	case f.Kind != "":
+		return f.Kind == u.Kind && f.APIGroup == u.APIGroup
+	case f.Path != "":
+		return f.Path == u.Path
+	}
+	return true
+}
+
+// unitKey identifies a unit on both sides.
+type unitKey struct{ group, kind, namespace, name string }
+
+func (u *Unit) key() unitKey { return unitKey{u.APIGroup, u.Kind, u.Namespace, u.Name} }
+
+// compare orders keys as a report lists instances.
+func (k unitKey) compare(l unitKey) int {
+	return cmp.Or(cmp.Compare(k.namespace, l.namespace), cmp.Compare(k.kind, l.kind),
+		cmp.Compare(k.group, l.group), cmp.Compare(k.name, l.name))
+}
+
+// name returns the unit for messages, such as "WebService shop/web".
+func (k unitKey) String() string {
+	return objectdiff.Key{Kind: k.kind, Namespace: k.namespace, Name: k.name}.String()
+}
+
+// objects returns the objects of a unit.
+func (u *Unit) objects() ([]objectdiff.Object, error) {
+	if u.Graph == nil {
+		return u.Objects, nil
+	}
+	return objectdiff.FromGraph(u.Graph, u.File)
+}
+
+// unknown reports whether the unit has no answer.
+func (u *Unit) unknown() bool { return u != nil && u.Problems.Failed() }

@@ -1,0 +1,168 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/review/forecast"
+)
+
+// Condition is a condition of --fail-on.
+type Condition string
+
+// The conditions.
+const (
+	// Removals is met if an object is deleted.
+	Removals Condition = "removals"
+	// DataLoss is met if data or an address is lost.
+	DataLoss Condition = "data-loss"
+	// Restarts is met if Pods end.
+	Restarts Condition = "restarts"
+	// Breaking is met if a definition breaks its users, an instance is no longer valid, or
+	// the API server refuses a change.
+	Breaking Condition = "breaking"
+	// Unowned is met if an object stays in the cluster without an owner.
+	Unowned Condition = "unowned"
+	// Policy is met if the head violates a policy where the base did not.
+	Policy Condition = "policy"
+)
+
+// Conditions returns all conditions.
+func Conditions() []Condition {
+	return []Condition{Removals, DataLoss, Restarts, Breaking, Unowned, Policy}
+}
+
+// conditionsOf returns the conditions that a danger of a rule meets.
+func conditionsOf(rule string) []Condition {
+	switch rule {
+	case objectdiff.RuleLoss, string(forecast.Lost):
+		return []Condition{DataLoss}
+	case objectdiff.RuleImmutable, objectdiff.RuleRefused: // also the effect
+		return []Condition{Breaking}
+	case objectdiff.RuleOrphan:
+		return []Condition{Unowned}
+	case string(forecast.Recreate), string(forecast.Stopped), objectdiff.RuleScale:
+		return []Condition{Restarts}
+	}
+	return nil
+}
+
+// Count returns how often a condition is met: in objects, or for Policy and Breaking also in
+// instances and inputs. 0 means that it isn't met.
+func (r *Report) Count(c Condition) int {
+	n := 0
+	for i := range r.Instances {
+		for k := range r.Instances[i].Objects {
+			if r.Instances[i].Objects[k].meets(c) {
+				n++
+			}
+		}
+	}
+	for _, u := range r.Unknown {
+		if u.Sides != Head {
+			continue
+		}
+		violated := slices.ContainsFunc(u.Problems, func(p problem.Problem) bool { return p.Rule == problem.RulePolicy && p.Severity == problem.Error })
+		if violated && c == Policy || c == Breaking {
+			n += max(1, len(u.Instances))
+		}
+	}
+	if c == Breaking {
+		for _, in := range r.Inputs {
+			n += len(in.Breaking)
+		}
+	}
+	return n
+}
+
+// meets reports whether an object meets a condition.
+func (o *Object) meets(c Condition) bool {
+	if c == Removals && o.Action == objectdiff.Remove && !o.stays() {
+		return true
+	}
+	if slices.ContainsFunc(o.Warnings, func(w problem.Problem) bool { return slices.Contains(conditionsOf(w.Rule), c) }) {
+		return true
+	}
+	return slices.ContainsFunc(o.Consequences, func(q forecast.Consequence) bool {
+		return !o.endsAlone(q.Effect) && (slices.Contains(conditionsOf(string(q.Effect)), c) || c == Restarts && q.Effect.Restarts())
+	})
+}
+
+// stays reports whether a removed object stays in the cluster.
+func (o *Object) stays() bool {
+	return slices.ContainsFunc(o.Warnings, func(w problem.Problem) bool { return w.Rule == objectdiff.RuleOrphan && w.Path == "" })
+}
+
+// Verdict is the first line of a report:
+//
+//	1 to add, 3 to change, 0 to remove · 2 rolling restarts · 1 address or data lost
+func (r *Report) Verdict() string {
+	parts := []string{fmt.Sprintf("%d to add, %d to change, %d to remove", r.Plan.Add, r.Plan.Change, r.Plan.Remove)}
+	add := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	add(r.Plan.Refused, "refused", "refused")
+	effects := r.Effects()
+	add(effects[forecast.Refused], "refused unless recreated", "refused unless recreated")
+	add(effects[forecast.Lost], "loss of data or of an address", "losses of data or of an address")
+	add(effects[forecast.Recreate], "recreation with downtime", "recreations with downtime")
+	add(effects[forecast.Stopped], "stop", "stops")
+	add(effects[forecast.RollingRestart], "rolling restart", "rolling restarts")
+	add(effects[forecast.Autoscaler], "fight with an autoscaler", "fights with autoscalers")
+	add(effects[forecast.Quota], "quota exceeded", "quotas exceeded")
+	add(effects[forecast.Unnoticed], "change that Pods don't notice", "changes that Pods don't notice")
+	if n := r.Counts.Unknown; n > 0 {
+		parts = append(parts, source.Count(n, "instance")+" unknown")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Effects counts the objects per effect. An object counts once for each of its effects.
+// Warnings of data loss and of refusals count as the effects that they are.
+func (r *Report) Effects() map[forecast.Effect]int {
+	counts := map[forecast.Effect]int{}
+	for i := range r.Instances {
+		for k := range r.Instances[i].Objects {
+			for e, has := range r.Instances[i].Objects[k].effects() {
+				if has {
+					counts[e]++
+				}
+			}
+		}
+	}
+	return counts
+}
+
+// effects returns the set of the effects of an object.
+func (o *Object) effects() map[forecast.Effect]bool {
+	set := map[forecast.Effect]bool{}
+	for _, c := range o.Consequences {
+		set[c.Effect] = !o.endsAlone(c.Effect)
+	}
+	for _, w := range o.Warnings {
+		switch w.Rule {
+		case objectdiff.RuleLoss:
+			set[forecast.Lost] = true
+		case objectdiff.RuleImmutable:
+			// The warning about an object that is deleted and created again is no refusal.
+			if !set[forecast.Recreate] {
+				set[forecast.Refused] = true
+			}
+		}
+	}
+	return set
+}
+
+// Empty reports whether nothing changes and everything is known.
+func (r *Report) Empty() bool {
+	return len(r.Instances)+len(r.Inputs)+len(r.Unknown) == 0
+}
