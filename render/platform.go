@@ -243,10 +243,10 @@ func (p *Platform) files() []*ast.File {
 func (p *Platform) GroupKind() string { return p.Kind + "." + p.Group }
 
 // Schemas returns the schema of each version's spec by version, and the module's
-// #Status, which does not exist if the module has none. They are in a new CUE
-// context, which the caller owns.
+// #Status, which does not exist if the module has none. They are in a CUE context
+// that the caller owns.
 func (p *Platform) Schemas() (inputs map[string]cue.Value, status cue.Value) {
-	root := p.Module.build().root
+	root := p.Module.acquire().root // never given back
 	inputs = map[string]cue.Value{}
 	for _, v := range p.Versions {
 		inputs[v.Name] = root.LookupPath(cue.ParsePath(string(p.Schema(v.Name))))
