@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/distribute"
 	"github.com/pequod-io/pequod/cli/install"
+	"github.com/pequod-io/pequod/cli/pipeline"
 	"github.com/pequod-io/pequod/cli/review"
 	"github.com/pequod-io/pequod/cli/run"
 	"github.com/pequod-io/pequod/cli/settings"
@@ -80,6 +81,7 @@ that can't be reached, a module that had to be ended).`,
 	cmd.AddCommand(run.Commands(env)...)
 	cmd.AddCommand(install.Commands(env)...)
 	cmd.AddCommand(distribute.Commands(env)...)
+	cmd.AddCommand(pipeline.Commands(env)...)
 	cmd.AddCommand(newConfigCommand(env), newVersionCommand(env))
 	command.ShowGroups(cmd)
 	return cmd

@@ -8,6 +8,7 @@
 //   - review: render, validate, graph, diff
 //   - run: apply, delete, status, adopt
 //   - install: install, uninstall, rbac generate
+//   - pipeline: comment
 //
 // The rooms share smaller packages below them and never import each other. These
 // read the input:
@@ -29,6 +30,7 @@
 //
 //   - output, outdir: objects on stdout or in a directory
 //   - report: problems as text or for continuous integration systems
+//   - comments: comments on pull requests of code hosts
 //   - objectdiff: differences of objects
 //   - graphview: drawings of graphs
 //

@@ -35,6 +35,8 @@ var userFlags = []string{
 	// The program that is installed in a cluster, its protection, and rights that are
 	// granted.
 	"applier", "check-authors", "constrained", "for-cli", "image", "mode", "network-policy", "watch-secrets", "webhooks",
+	// What is posted under the account of a pipeline.
+	"label", "label-prefix", "name", "plain",
 	// A check in place of the work: an output that is never written looks up to date.
 	"check",
 	// Not of pequod.yaml at all.
