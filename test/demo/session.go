@@ -50,13 +50,7 @@ func (s *session) build(ctx context.Context) error {
 	if err := os.Symlink(kubectl, filepath.Join(s.bin, "kubectl")); err != nil {
 		return err
 	}
-	const commands = "github.com/pequod-io/pequod/cmd/"
-	build := exec.CommandContext(ctx, "go", "build", "-o", s.bin, commands+"pequod", commands+"pequod-applier")
-	build.Stdout, build.Stderr = s.err, s.err
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("%s: %w", build, err)
-	}
-	return nil
+	return server.Programs(ctx, s.bin, "-s -w", []string{"pequod", "pequod-applier"})
 }
 
 // command prints a command and runs it. When ctx is done, the shell gets an

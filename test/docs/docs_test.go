@@ -17,6 +17,7 @@ import (
 
 	"github.com/pequod-io/pequod/test/docsession"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/server"
 )
 
 // session is a document whose commands are run. See package docsession.
@@ -90,8 +91,9 @@ var noSession = map[string]string{
 	"docs/dependencies.md": "it has tables; test/tree compares them with go.mod",
 }
 
-// testVersion is newer than the versions that modules in the documentation need.
-const testVersion = "v1.0.0-docs"
+// testVersion is newer than the versions that modules in the documentation need. It is that of
+// package process, so that the programs are linked once.
+const testVersion = "v1.2.3-test"
 
 func TestDocs(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -145,9 +147,8 @@ func buildAsMakeDoes(t *testing.T, dir string) {
 	if m == nil {
 		t.Fatalf("no -ldflags in what make build runs:\n%s", out)
 	}
-	build := exec.Command("go", "build", "-ldflags", string(m[1]), "-o", dir, "./cmd/...")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", build, err, out)
+	if err := server.Programs(t.Context(), dir, strings.TrimSpace(string(m[1])), []string{"pequod", "pequod-applier", "pequod-manager"}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -48,70 +47,6 @@ type Program struct {
 	path string // of the executable file; "" means the build of the checkout
 }
 
-// module is the name of the Go module.
-const module = "github.com/pequod-io/pequod/"
-
-// Variant returns a build of the program with another version, and with text appended to files of
-// the checkout, by their paths.
-func (p Program) Variant(t *testing.T, version string, appended map[string]string) Program {
-	t.Helper()
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	overlay := map[string]map[string]string{"Replace": {}}
-	for name, text := range appended {
-		file := filepath.Join(strings.TrimSpace(string(root)), name)
-		before, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		changed := filepath.Join(t.TempDir(), filepath.Base(name))
-		if err := os.WriteFile(changed, append(before, text...), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		overlay["Replace"][file] = changed
-	}
-	list, err := json.Marshal(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p.path = filepath.Join(dir, p.Name)
-	out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", p.path,
-		"-ldflags=-s -w -X "+module+"internal/version.linked="+version, module+"cmd/"+p.Name).CombinedOutput()
-	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return p
-}
-
-// built is the directory of the programs as they are shipped.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pequod-programs")
-	if err != nil {
-		return "", err
-	}
-	out, err := exec.Command("go", "build", "-ldflags=-s -w -X "+module+"internal/version.linked=v1.2.3-test", "-o", dir,
-		module+"cmd/pequod", module+"cmd/pequod-applier", module+"cmd/pequod-manager").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return dir, nil
-})
-
-// Main runs the tests of a package and removes the programs that they have built.
-func Main(m *testing.M) {
-	code := m.Run()
-	if dir, err := built(); err == nil {
-		os.RemoveAll(dir) // what can't be removed is in the temporary directory
-	}
-	os.Exit(code)
-}
-
 // Pequod runs the command line as the cluster's administrator, and returns its output
 // if its exit code is as wanted.
 func Pequod(t *testing.T, c *harness.Cluster, want int, args ...string) string {
@@ -128,6 +63,7 @@ func PequodIn(t *testing.T, dir string, want int, args ...string) string {
 	}
 	cmd := exec.Command(filepath.Join(programs, "pequod"), args...)
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PEQUOD_CACHE_DIR="+filepath.Join(programs, "cache"))
 	out, err := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != want {
 		t.Fatalf("pequod %s: %v\n%s", strings.Join(args, " "), err, out)

@@ -1,0 +1,83 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pequod-io/pequod/test/server"
+)
+
+// versioned returns the linker flags of a release, with a version.
+func versioned(version string) string {
+	return "-s -w -X github.com/pequod-io/pequod/internal/version.linked=" + version
+}
+
+// Variant returns a build of the program with another version, and with text appended to files of
+// the checkout, by their paths.
+func (p Program) Variant(t *testing.T, version string, appended map[string]string) Program {
+	t.Helper()
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := map[string]map[string]string{"Replace": {}}
+	for name, text := range appended {
+		file := filepath.Join(strings.TrimSpace(string(root)), name)
+		before, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := filepath.Join(t.TempDir(), filepath.Base(name))
+		if err := os.WriteFile(changed, append(before, text...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay["Replace"][file] = changed
+	}
+	list, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Programs(t.Context(), dir, versioned(version), []string{p.Name}, "-overlay="+filepath.Join(dir, "overlay.json")); err != nil {
+		t.Fatal(err)
+	}
+	p.path = filepath.Join(dir, p.Name)
+	return p
+}
+
+// scratch is a directory for programs, which [Main] removes.
+var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "pequod-programs") })
+
+// built is the directory of the programs as they are shipped.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := scratch()
+	if err != nil {
+		return "", err
+	}
+	return dir, server.Programs(context.Background(), dir, versioned("v1.2.3-test"), []string{"pequod", "pequod-applier", "pequod-manager"})
+})
+
+// Main runs the tests of a package and removes the programs that they have built. More tests run at
+// once than there are processors, unless -parallel is set: they mostly wait.
+func Main(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
+	code := m.Run() // parses the flags
+	if dir, err := scratch(); err == nil {
+		os.RemoveAll(dir) // what can't be removed is in the temporary directory
+	}
+	os.Exit(code)
+}
