@@ -56,6 +56,7 @@ type report struct {
 		Outputs            map[string]string            `json:"outputs"`
 		ResourceGraphRef   struct{ Name string }        `json:"resourceGraphRef"`
 		Nodes              struct{ Total, Ready int64 } `json:"nodes"`
+		Instances          *v1alpha1.InstanceCounts     `json:"instances"`
 	} `json:"status"`
 }
 
@@ -76,7 +77,7 @@ func (f *Fleet) checkReports(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("transform %s: %w", p.name, err)
 		}
-		if err := f.checkInstances(ctx, p, transform.Status.ResolvedCueRef.Digest); err != nil {
+		if err := f.checkInstances(ctx, p, transform); err != nil {
 			return err
 		}
 	}
@@ -84,8 +85,8 @@ func (f *Fleet) checkReports(ctx context.Context) error {
 }
 
 // checkInstances returns an error unless the instances of a platform report that they are
-// ready with a module.
-func (f *Fleet) checkInstances(ctx context.Context, p *platform, module string) error {
+// ready with the module of its Transform, which counts them.
+func (f *Fleet) checkInstances(ctx context.Context, p *platform, transform *report) error {
 	list, err := f.instances(p).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -102,8 +103,8 @@ func (f *Fleet) checkInstances(ctx context.Context, p *platform, module string) 
 		}
 		switch {
 		case err != nil:
-		case live.Status.Module.Digest != module:
-			err = fmt.Errorf("ready with module %s; want %s", live.Status.Module.Digest, module)
+		case live.Status.Module.Digest != transform.Status.ResolvedCueRef.Digest:
+			err = fmt.Errorf("ready with module %s; want %s", live.Status.Module.Digest, transform.Status.ResolvedCueRef.Digest)
 		case live.Status.Outputs["value"] != fmt.Sprint(i.value), live.Status.ResourceGraphRef.Name != f.graphName(p, i),
 			live.Status.Nodes.Total != int64(len(i.want(p))), live.Status.Nodes.Ready != live.Status.Nodes.Total:
 			err = fmt.Errorf("ready, with the status of something else: %+v", live.Status)
@@ -114,6 +115,11 @@ func (f *Fleet) checkInstances(ctx context.Context, p *platform, module string) 
 	}
 	if diff := cmp.Diff(want, namesOf(list)); diff != "" {
 		return fmt.Errorf("instances of %s (-want +got):\n%s", p.kind(), diff)
+	}
+	// The manager counts them some time after they are ready.
+	counts := &v1alpha1.InstanceCounts{Total: len(want), Ready: len(want)}
+	if diff := cmp.Diff(counts, transform.Status.Instances); diff != "" {
+		return fmt.Errorf("transform %s counts its instances (-want +got):\n%s", p.name, diff)
 	}
 	return nil
 }
