@@ -25,7 +25,7 @@ type transport struct {
 	once     sync.Once
 	// silent is the part of the query of watches of ConfigMaps that send no events.
 	silent string
-	lists  atomic.Int32 // of ConfigMaps
+	lists  atomic.Int32 // of ConfigMaps, each of one or more pages
 }
 
 // over returns a configuration whose requests pass through t.
@@ -47,7 +47,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.once.Do(t.answered)
 	case all && watches && t.silent != "" && strings.Contains(r.URL.RawQuery, t.silent):
 		response.Body = silence{response.Body, r.Context().Done()}
-	case all && !watches && r.Method == http.MethodGet:
+	case all && !watches && r.Method == http.MethodGet && r.URL.Query().Get("continue") == "":
 		t.lists.Add(1)
 	}
 	return response, err

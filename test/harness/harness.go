@@ -49,7 +49,7 @@ type Cluster struct {
 	Config *rest.Config
 	// Kubeconfig is the path of a file with the same access.
 	Kubeconfig string
-	// Namespace belongs to the test. It is deleted when the test ends.
+	// Namespace belongs to the test. It stays until the server ends.
 	Namespace string
 
 	// Client and Dynamic use Config. They share one transport.

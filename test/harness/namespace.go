@@ -38,10 +38,13 @@ func nameOf(t testing.TB) string {
 	return strings.Trim(name[:min(len(name), 40)], "-")
 }
 
-// makeNamespace creates the test's namespace, waits until Pods can be created in
-// it, and deletes it at the end of the test. If the test fails, it logs the
-// warning Events of the namespace. If values of Secrets are shown in it, the test
-// fails.
+// makeNamespace creates the test's namespace and waits until Pods can be created
+// in it. If the test fails, it logs the warning Events of the namespace. If values
+// of Secrets are shown in it, the test fails.
+//
+// The namespace stays until the server ends. Deleting it took the server a third
+// of its time: graphs that nothing executes any more keep their finalizers, so the
+// namespace controller went through all kinds again and again.
 func (c *Cluster) makeNamespace(t testing.TB) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.Namespace}}
@@ -49,18 +52,14 @@ func (c *Cluster) makeNamespace(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if t.Failed() {
 			c.logWarnings(ctx, t)
 		}
 		c.SearchSecrets(ctx, t)
-		// Deleting a namespace takes the server some seconds, and nothing depends
-		// on it, so the test does not wait. If the server is gone, so is the
-		// namespace.
-		_ = c.Client.CoreV1().Namespaces().Delete(ctx, c.Namespace, metav1.DeleteOptions{})
 	})
-	Eventually(t, 30*time.Second, func(ctx context.Context) error {
+	Eventually(t, time.Minute, func(ctx context.Context) error {
 		_, err := c.Client.CoreV1().ServiceAccounts(c.Namespace).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
