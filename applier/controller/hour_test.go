@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,6 +48,18 @@ func hours(n int) { time.Sleep(time.Duration(n) * time.Hour / factor) }
 // in vain.
 const mostPerHour = 60
 
+// hourly is a test of the requests of graphs in an hour.
+type hourly struct {
+	sort    hostile.Sort // of a number of graphs
+	graphs  int
+	yaml    string // of the nodes of another graph
+	account string // of that graph
+	prepare func(b *env)
+	then    func(b *env, graph *v1alpha1.ResourceGraph) // what happens to each graph when it is ready
+	warm    int                                         // hours until the graph is damped
+	says    string
+}
+
 // Graphs that react to themselves, to each other or to others, and graphs that fail,
 // cost few requests after a while, and their status says why.
 func TestRequestsPerHour(t *testing.T) {
@@ -68,16 +81,12 @@ func TestRequestsPerHour(t *testing.T) {
 	}
 	deletionsFail := func(b *env) { hostile.Unanswered(b.t, b.Cluster, "https://127.0.0.1:1", nil, "DELETE") }
 	reads := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get", "list"}}
-	for name, test := range map[string]struct {
-		sort    hostile.Sort // of a number of graphs
-		graphs  int
-		yaml    string // of the nodes of another graph
-		account string // of that graph
-		prepare func(b *env)
-		then    func(b *env, graph *v1alpha1.ResourceGraph) // what happens to each graph when it is ready
-		warm    int                                         // hours until the graph is damped
-		says    string
-	}{
+	// The tests run at the same time, whatever -parallel is, because they wait for minutes. Only few
+	// begin at once.
+	var all sync.WaitGroup
+	defer all.Wait()
+	begins := make(chan struct{}, 3)
+	for name, test := range map[string]hourly{
 		"read each other": {
 			sort: hostile.Mutual, graphs: 2, warm: 1, says: dampedText,
 			prepare: func(b *env) { b.Apply(b.t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: mutual-0}}`) },
@@ -153,67 +162,74 @@ func TestRequestsPerHour(t *testing.T) {
 			then: func(b *env, rg *v1alpha1.ResourceGraph) { b.remove(rg.Name) },
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := idle(t, harness.Start(t))
-			b.options.Clock, b.options.Relist = scaled{time.Now(), factor}, 0
-			b.account("applier", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
-			b.bindCluster("applier", b.watchNoSecrets())
-			proxy := b.Proxy(t, 1)
-			b.start(proxy.Config(b.ServiceAccount(t, b.Namespace, "applier")))
-			if test.prepare != nil {
-				test.prepare(b)
-			}
-			var graphs []*v1alpha1.ResourceGraph
-			for i := range test.graphs {
-				graphs = append(graphs, hostile.Graph(b.Namespace, test.sort, i))
-			}
-			if test.yaml != "" {
-				graphs = append(graphs, b.rendered("web", nodes(test.yaml), as(test.account)))
-			}
-			var names []string
-			for _, rg := range graphs {
-				names = append(names, b.apply(rg).Name)
-				if test.then != nil {
-					b.ready(rg.Name)
-					test.then(b, rg)
-				}
-			}
-			says := func(ctx context.Context) error {
-				var texts []string
-				for _, name := range names {
-					rg, err := b.get(ctx, name)
-					if err != nil {
-						return err
-					}
-					texts = append(texts, messages(rg))
-				}
-				if text := strings.Join(texts, "\n"); !strings.Contains(text, test.says) {
-					return fmt.Errorf("the status says %.2000s; want %s", text, test.says)
-				}
-				return nil
-			}
-			// On a slow machine, the first writes take more than an hour of the scaled clock.
-			harness.Eventually(t, b.patience, says)
-			hours(test.warm)
-			t.Logf("while it is being damped:\n%s", summary(counted(proxy)))
-			proxy.Reset()
-			hours(1)
-			requests := counted(proxy)
-			t.Logf("%d graphs made %d requests in an hour:\n%s", len(names), len(requests), summary(requests))
-			if len(requests) > mostPerHour*len(names) {
-				t.Errorf("%d graphs made %d requests in an hour", len(names), len(requests))
-			}
-			harness.Eventually(t, b.patience, says)
-			events, err := b.Client.EventsV1().Events(b.Namespace).List(t.Context(), metav1.ListOptions{})
+		all.Go(func() { t.Run(name, func(t *testing.T) { test.run(t, begins) }) })
+	}
+}
+
+// run creates the graphs of a test, and counts their requests in an hour when they are damped. Until
+// the status says why, it holds a place in begins.
+func (test hourly) run(t *testing.T, begins chan struct{}) {
+	begins <- struct{}{}
+	begun := sync.OnceFunc(func() { <-begins })
+	defer begun()
+	b := idle(t, harness.Start(t))
+	b.options.Clock, b.options.Relist = scaled{time.Now(), factor}, 0
+	b.account("applier", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+	b.bindCluster("applier", b.watchNoSecrets())
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.ServiceAccount(t, b.Namespace, "applier")))
+	if test.prepare != nil {
+		test.prepare(b)
+	}
+	var graphs []*v1alpha1.ResourceGraph
+	for i := range test.graphs {
+		graphs = append(graphs, hostile.Graph(b.Namespace, test.sort, i))
+	}
+	if test.yaml != "" {
+		graphs = append(graphs, b.rendered("web", nodes(test.yaml), as(test.account)))
+	}
+	var names []string
+	for _, rg := range graphs {
+		names = append(names, b.apply(rg).Name)
+		if test.then != nil {
+			b.ready(rg.Name)
+			test.then(b, rg)
+		}
+	}
+	says := func(ctx context.Context) error {
+		var texts []string
+		for _, name := range names {
+			rg, err := b.get(ctx, name)
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
-			mine := slices.DeleteFunc(events.Items, func(e eventsv1.Event) bool { return e.Regarding.Kind != "ResourceGraph" })
-			if len(mine) > 20*len(names)*(test.warm+1) {
-				t.Errorf("%d Events", len(mine))
-			}
-		})
+			texts = append(texts, messages(rg))
+		}
+		if text := strings.Join(texts, "\n"); !strings.Contains(text, test.says) {
+			return fmt.Errorf("the status says %.2000s; want %s", text, test.says)
+		}
+		return nil
+	}
+	// On a slow machine, the first writes take more than an hour of the scaled clock.
+	harness.Eventually(t, b.patience, says)
+	begun()
+	hours(test.warm)
+	t.Logf("while it is being damped:\n%s", summary(counted(proxy)))
+	proxy.Reset()
+	hours(1)
+	requests := counted(proxy)
+	t.Logf("%d graphs made %d requests in an hour:\n%s", len(names), len(requests), summary(requests))
+	if len(requests) > mostPerHour*len(names) {
+		t.Errorf("%d graphs made %d requests in an hour", len(names), len(requests))
+	}
+	harness.Eventually(t, b.patience, says)
+	events, err := b.Client.EventsV1().Events(b.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := slices.DeleteFunc(events.Items, func(e eventsv1.Event) bool { return e.Regarding.Kind != "ResourceGraph" })
+	if len(mine) > 20*len(names)*(test.warm+1) {
+		t.Errorf("%d Events", len(mine))
 	}
 }
 
