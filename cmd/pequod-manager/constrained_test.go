@@ -22,6 +22,7 @@ import (
 // executes its graphs, and its token can do nothing else as others: all other combinations of
 // user, verb, resource and namespace are forbidden.
 func TestConstrainedImpersonation(t *testing.T) {
+	t.Parallel()
 	c := harness.StartOwn(t)
 	c.Apply(t, process.Pequod(t, c, 0, "install", "--mode=operator", "--constrained", "--export"))
 	access := c.ServiceAccount(t, process.Namespace, deployed.Account)

@@ -16,6 +16,7 @@ import (
 // TestOrphanedGraphs deletes a Transform whose kind stays. The graph of an instance is executed as
 // before, and deletes its objects with the instance.
 func TestOrphanedGraphs(t *testing.T) {
+	t.Parallel()
 	c, _ := deployed.Install(t)
 	start(t, c)
 	c.Apply(t, strings.Replace(webService(process.Namespace), "managedResources:", "crdDeletionPolicy: Orphan, managedResources:", 1))
@@ -63,6 +64,7 @@ func TestOrphanedGraphs(t *testing.T) {
 // TestWaitingTransform restarts the manager, with an empty cache, while a deleted Transform waits for
 // its instance: a change of the instance is executed, and the Transform goes when it is gone.
 func TestWaitingTransform(t *testing.T) {
+	t.Parallel()
 	c, _ := deployed.Install(t)
 	p := start(t, c)
 	c.Apply(t, webService(process.Namespace))

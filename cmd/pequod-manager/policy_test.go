@@ -15,6 +15,7 @@ import (
 // TestOrganizationPolicy checks instances by a policy of --policy. A policy that can't be read
 // leaves the platform with the former one, and one that has changed counts for all instances.
 func TestOrganizationPolicy(t *testing.T) {
+	t.Parallel()
 	c, _ := deployed.Install(t)
 	file := filepath.Join(t.TempDir(), "policy.cue")
 	write := func(text string) {

@@ -162,6 +162,7 @@ func uids(t *testing.T, c *harness.Cluster, resources ...string) map[string]type
 // TestRestore restores a backup in an empty cluster: everything becomes ready, and no object is
 // deleted, or made in addition to those of the backup.
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	all := backup(t)
 	order := func(resources ...string) (kinds []schema.GroupVersionResource) {
 		for _, name := range resources {
@@ -182,6 +183,7 @@ func TestRestore(t *testing.T) {
 		{name: "objects, platforms and instances", first: order("namespaces", "deployments", "services", "transforms"), then: order("webservices")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			c, _ := deployed.Install(t)
 			c.Apply(t, scraperRole(c.Namespace))
 			want := map[string]types.UID{}

@@ -27,6 +27,7 @@ var withoutLease = []string{"--leader-elect=false", "--leader-election-namespace
 // the middle of a rollout. Each graph changes once, and the first batch is one instance. The
 // abort restores the specs of the graphs. PEQUOD_SOAK is the number of kills.
 func TestRollout(t *testing.T) {
+	t.Parallel()
 	c, _ := deployed.Install(t)
 	const instances = 8
 	module := func(data string) string {

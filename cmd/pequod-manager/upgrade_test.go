@@ -121,7 +121,10 @@ func stopped(t *testing.T, p *process.Process) {
 // whose module application is the same, and back. Objects of instances are never written. The CRD
 // keeps the field until a user approves that it goes.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	c, access := deployed.Install(t)
+	// A file of its own: the processes of other tests share no memory with it, see checkMemory.
+	older := deployed.Variant(t, "v1.2.3-test", nil)
 	newer := deployed.Variant(t, "v1.3.0-test", map[string]string{"modules/platform/webservice/schema.cue": newerSchema})
 	run := func(program process.Program) *process.Process {
 		t.Helper()
@@ -134,7 +137,7 @@ func TestUpgrade(t *testing.T) {
 		hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, kind, condition, status, reason)
 	}
 	c.Apply(t, scraperRole(c.Namespace))
-	old := run(deployed)
+	old := run(older)
 	c.Apply(t, webService(process.Namespace))
 	c.Apply(t, "{apiVersion: platform.pequod.io/v1alpha1, kind: Transform, metadata: {name: application, namespace: "+process.Namespace+"}, spec: {cueRef: {type: embedded, ref: application}}}")
 	ready("webservice", "Ready", "True", "")
@@ -167,7 +170,7 @@ func TestUpgrade(t *testing.T) {
 
 	// The older manager doesn't take the field away, and writes nothing.
 	before := versionsOf(t, c, crds, deployments, services, graphs, webservices, applications)
-	p = run(deployed)
+	p = run(older)
 	ready("webservice", "Stalled", "True", "BreakingChange")
 	ready("application", "Ready", "True", "")
 	rendered(t, c, p, 1)
@@ -187,7 +190,7 @@ func TestUpgrade(t *testing.T) {
 	stopped(t, p)
 
 	// To stay with the older one, its digest is approved. The field goes, objects stay.
-	p = run(deployed)
+	p = run(older)
 	ready("webservice", "Stalled", "True", "BreakingChange")
 	digest := availableDigest(t, c)
 	set(t, c, schema.GroupVersionResource{Group: "platform.pequod.io", Version: "v1alpha1", Resource: "transforms"}, process.Namespace, "webservice",
@@ -269,6 +272,7 @@ func availableDigest(t *testing.T, c *harness.Cluster) string {
 // while, and then with its own again, as a rollback does. A field that it doesn't know survives its
 // writes. Without the field in the CRD, the Transform and its instances go on working.
 func TestNewerDefinitions(t *testing.T) {
+	t.Parallel()
 	c, access := deployed.Install(t)
 	const name = "transforms.platform.pequod.io"
 	own, err := c.Dynamic.Resource(crds).Get(t.Context(), name, metav1.GetOptions{})
@@ -311,7 +315,6 @@ func TestNewerDefinitions(t *testing.T) {
 	transforms := schema.GroupVersionResource{Group: "platform.pequod.io", Version: "v1alpha1", Resource: "transforms"}
 
 	replace(newer)
-	t.Setenv("PEQUOD_CACHE_DIR", t.TempDir())
 	p := deployed.Start(t, c, access)
 	p.Ready(t)
 	c.Apply(t, webService(process.Namespace))

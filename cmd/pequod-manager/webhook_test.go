@@ -110,7 +110,6 @@ func (h *hooked) configure(t *testing.T) {
 // run starts a manager with webhooks.
 func (h *hooked) run(t *testing.T, args ...string) *process.Process {
 	t.Helper()
-	t.Setenv("PEQUOD_CACHE_DIR", t.TempDir())
 	p := deployed.Start(t, h.Cluster, h.account, append([]string{"--webhooks", "--webhook-bind-address=" + h.address, "--webhook-namespace=" + process.Namespace}, args...)...)
 	p.Ready(t)
 	return p
@@ -351,6 +350,7 @@ func TestInstancesAreChecked(t *testing.T) {
 // TestReplicasCheckInstances runs two replicas. The one that doesn't lead answers as the leader
 // does, with the content that the leader has recorded.
 func TestReplicasCheckInstances(t *testing.T) {
+	t.Parallel()
 	h := installHooks(t)
 	ctx := t.Context()
 	leader := h.run(t)
@@ -452,6 +452,7 @@ spec:
 // TestConversion holds that instances can be written and read in all versions of their kind, and
 // what happens to the definition when authorities, and the flag, change.
 func TestConversion(t *testing.T) {
+	t.Parallel()
 	h := installHooks(t)
 	ctx := t.Context()
 	p := h.run(t)
