@@ -10,6 +10,7 @@ import (
 
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/inprocess"
 )
 
 // Deleting the definition of ResourceGraphs deletes all graphs of the cluster. Their
@@ -59,7 +60,7 @@ func TestDefinitionIsDeleted(t *testing.T) {
 	if n := proxy.Count(isRead); n == 0 || n >= graphs {
 		t.Errorf("%d graphs read the definition %d times", graphs, n)
 	}
-	b.install()
+	inprocess.Install(t, b.Cluster)
 	apply()
 	if got := b.Get(t, "v1", "ConfigMap", "g0").GetUID(); got != uid {
 		t.Error("the object was recreated")

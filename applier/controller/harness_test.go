@@ -4,16 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
-	goruntime "runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
@@ -35,20 +28,12 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller"
-	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/inprocess"
 )
 
-// More tests run at once than there are processors, unless -parallel says otherwise: they
-// mostly wait.
-func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
-	if err := flag.Set("test.parallel", strconv.Itoa(2*goruntime.GOMAXPROCS(0))); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run()) // parses the flags
-}
+func TestMain(m *testing.M) { inprocess.Main(m) }
 
 // env is the environment of a test: a namespace in which an applier executes
 // graphs as an account that may do anything there.
@@ -75,41 +60,15 @@ func idle(t testing.TB, c *harness.Cluster) *env {
 	t.Helper()
 	b := &env{Cluster: c, t: t, stop: func() {}, patience: 40 * time.Second}
 	b.options = controller.Options{DefaultServiceAccount: "pequod", Namespace: c.Namespace}
-	b.install()
-	b.account("pequod", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+	inprocess.Install(t, c)
+	b.account("pequod", inprocess.Anything())
 	return b
 }
 
-func (b *env) install() {
-	b.t.Helper()
-	files, err := filepath.Glob("../../config/crd/platform.*.yaml")
-	if err != nil || len(files) == 0 {
-		b.t.Fatalf("no definitions: %v", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		b.Apply(b.t, string(text))
-	}
-}
-
-// account makes a service account that may do something in the namespace.
+// account makes a service account that has rights in the namespace.
 func (b *env) account(name string, rules ...rbacv1.PolicyRule) {
 	b.t.Helper()
-	b.ServiceAccount(b.t, b.Namespace, name)
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
-	if _, err := b.Client.RbacV1().Roles(b.Namespace).Create(b.t.Context(), role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		b.t.Fatal(err)
-	}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: name},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: b.Namespace}},
-	}
-	if _, err := b.Client.RbacV1().RoleBindings(b.Namespace).Create(b.t.Context(), binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		b.t.Fatal(err)
-	}
+	inprocess.Account(b.t, b.Cluster, name, rules...)
 }
 
 type ctx = context.Context
@@ -154,16 +113,7 @@ func (b *env) start(config *rest.Config) {
 	if err := controller.Setup(mgr, b.options); err != nil {
 		b.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- program.Start(ctx, mgr) }()
-	b.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			b.t.Errorf("manager: %v", err)
-		}
-	})
-	b.t.Cleanup(func() { b.stop() })
+	b.stop = inprocess.Start(b.t, mgr, "")
 }
 
 func (b *env) graphs() dynamic.ResourceInterface {
@@ -352,23 +302,7 @@ func (b *env) data(ctx context.Context, name string) string {
 // event waits for an Event of a graph.
 func (b *env) event(graph, reason, note string) {
 	b.t.Helper()
-	harness.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
-		events, err := b.Client.EventsV1().Events(b.Namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		var seen []string
-		for _, e := range events.Items {
-			if e.Regarding.Name != graph || e.Regarding.Kind != "ResourceGraph" {
-				continue
-			}
-			seen = append(seen, e.Reason+": "+e.Note)
-			if e.Reason == reason && strings.Contains(e.Note, note) {
-				return nil
-			}
-		}
-		return fmt.Errorf("no Event %s: %s; but %s", reason, note, strings.Join(seen, "\n"))
-	})
+	b.AwaitEvent(b.t, b.patience, "ResourceGraph", graph, reason, note)
 }
 
 // owned lists the objects in the inventory of a graph's status.

@@ -2,32 +2,24 @@ package instance_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	goruntime "runtime"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller"
-	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/modules/crd"
 	"github.com/pequod-io/pequod/operator/catalog"
@@ -35,18 +27,15 @@ import (
 	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/inprocess"
 )
 
-// More tests run at once than there are processors: they mostly wait.
+// TestMain is a worker process if the first argument says so.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(child.Serve(os.Stdin, os.Stdout))
 	}
-	ctrl.SetLogger(logr.Discard())
-	if err := flag.Set("test.parallel", strconv.Itoa(2*goruntime.GOMAXPROCS(0))); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run()) // parses the flags
+	inprocess.Main(m)
 }
 
 // appModule is the module of most tests. GROUP stands for the group of its kind.
@@ -134,31 +123,8 @@ func idle(t testing.TB, c *harness.Cluster) *env {
 	b := &env{Cluster: c, t: t, stop: func() {}, catalog: catalog.New(), transform: "app"}
 	b.local = &local{platforms: map[string]*render.Platform{}, renders: map[string]int{}}
 	b.renderer = b.local
-	files, err := filepath.Glob("../../config/crd/platform.*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no definitions: %v", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Apply(t, string(text))
-	}
-	b.ServiceAccount(t, b.Namespace, "pequod")
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "pequod"}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"},
-	}}}
-	if _, err := b.Client.RbacV1().Roles(b.Namespace).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "pequod"}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "pequod"},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "pequod", Namespace: b.Namespace}},
-	}
-	if _, err := b.Client.RbacV1().RoleBindings(b.Namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	inprocess.Install(t, c)
+	inprocess.Account(t, c, "pequod", inprocess.Anything())
 	return b
 }
 
@@ -240,16 +206,7 @@ func (b *env) start(config *rest.Config) {
 	if err := instance.Setup(mgr, instance.Options{Catalog: b.catalog, Renderer: b.renderer, Metrics: b.metrics}); err != nil {
 		b.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- program.Start(ctx, mgr) }()
-	b.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			b.t.Errorf("manager: %v", err)
-		}
-	})
-	b.t.Cleanup(func() { b.stop() })
+	b.stop = inprocess.Start(b.t, mgr, "")
 }
 
 // patience is how long a test waits for what is to come.

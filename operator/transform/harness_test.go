@@ -5,12 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	goruntime "runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,14 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/crd"
@@ -43,19 +37,15 @@ import (
 	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/inprocess"
 )
 
-// TestMain is a worker process if the first argument says so. More tests run at once than
-// there are processors: they mostly wait.
+// TestMain is a worker process if the first argument says so.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(child.Serve(os.Stdin, os.Stdout))
 	}
-	ctrl.SetLogger(logr.Discard())
-	if err := flag.Set("test.parallel", strconv.Itoa(2*goruntime.GOMAXPROCS(0))); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run()) // parses the flags
+	inprocess.Main(m)
 }
 
 // patience is how long a test waits for what is to come.
@@ -92,17 +82,8 @@ func idle(t testing.TB, c *harness.Cluster) *env {
 		Fetcher: b.fetcher, Loader: b.loader, Namespace: c.Namespace,
 		Backoff: 50 * time.Millisecond, Settle: time.Millisecond,
 	}
-	files, err := filepath.Glob("../../config/crd/platform.*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no definitions: %v", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Apply(t, string(text))
-	}
+	inprocess.Install(t, c)
+	var err error
 	if b.client, err = client.New(c.Config, client.Options{Scheme: scheme(t)}); err != nil {
 		t.Fatal(err)
 	}
@@ -163,15 +144,7 @@ func (b *env) start(config *rest.Config) {
 	if err := transform.Setup(mgr, b.options); err != nil {
 		b.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- program.Start(ctx, mgr) }()
-	b.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil && !strings.Contains(err.Error(), "graceful shutdown") {
-			b.t.Errorf("manager: %v", err)
-		}
-	})
+	b.stop = inprocess.Start(b.t, mgr, "graceful shutdown")
 }
 
 // fetcher "fetches" by writing down the spec. It is what a fetcher of inline and embedded
@@ -371,18 +344,7 @@ func (b *env) crd(name string) *apiextensionsv1.CustomResourceDefinition {
 // event waits for an Event about a Transform.
 func (b *env) event(name, reason, text string) {
 	b.t.Helper()
-	harness.Eventually(b.t, patience, func(ctx context.Context) error {
-		events, err := b.Client.EventsV1().Events(b.Namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		for _, e := range events.Items {
-			if e.Regarding.Name == name && e.Reason == reason && strings.Contains(e.Note, text) {
-				return nil
-			}
-		}
-		return fmt.Errorf("no Event %s of %s with %q", reason, name, text)
-	})
+	b.AwaitEvent(b.t, patience, "Transform", name, reason, text)
 }
 
 // clock is a clock that a test moves.

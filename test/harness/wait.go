@@ -2,10 +2,22 @@ package harness
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 )
+
+// Parallel lets twice as many tests of the process run at once as there are
+// processors, unless -parallel is set: they mostly wait. It must be called before
+// the flags are parsed, by a TestMain.
+func Parallel() {
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
+}
 
 // Eventually calls check until it returns nil. After timeout it fails the test
 // with the last error of check. It pauses for 20 ms between two calls; check must

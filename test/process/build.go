@@ -3,16 +3,14 @@ package process
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/server"
 )
 
@@ -69,13 +67,10 @@ var built = sync.OnceValues(func() (string, error) {
 	return dir, server.Programs(context.Background(), dir, versioned("v1.2.3-test"), []string{"pequod", "pequod-applier", "pequod-manager"})
 })
 
-// Main runs the tests of a package and removes the programs that they have built. More tests run at
-// once than there are processors, unless -parallel is set: they mostly wait.
+// Main runs the tests of a package and removes the programs that they have built.
 func Main(m *testing.M) {
-	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err)
-	}
-	code := m.Run() // parses the flags
+	harness.Parallel()
+	code := m.Run()
 	if dir, err := scratch(); err == nil {
 		os.RemoveAll(dir) // what can't be removed is in the temporary directory
 	}

@@ -4,13 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	goruntime "runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -31,7 +25,6 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller"
-	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/identity"
@@ -43,6 +36,7 @@ import (
 	"github.com/pequod-io/pequod/operator/worker"
 	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/inprocess"
 )
 
 // TestMain is a worker process if the first argument says so.
@@ -50,11 +44,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(child.Serve(os.Stdin, os.Stdout))
 	}
-	ctrl.SetLogger(logr.Discard())
-	if err := flag.Set("test.parallel", strconv.Itoa(2*goruntime.GOMAXPROCS(0))); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run()) // parses the flags
+	inprocess.Main(m)
 }
 
 // patience is how long a test waits for what is to come.
@@ -78,17 +68,8 @@ func newEnv(t testing.TB) *env {
 	t.Helper()
 	c := harness.Start(t)
 	b := &env{Cluster: c, t: t, stop: func() {}, group: c.Unique("g") + ".example.org"}
-	files, err := filepath.Glob("../../../config/crd/platform.*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no definitions: %v", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Apply(t, string(text))
-	}
+	inprocess.Install(t, c)
+	var err error
 	if b.client, err = client.New(c.Config, client.Options{Scheme: b.scheme()}); err != nil {
 		t.Fatal(err)
 	}
@@ -142,15 +123,7 @@ func (b *env) start(config *rest.Config) {
 		mgr, err = b.manager(config, byObject)
 		return err
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- program.Start(ctx, mgr) }()
-	b.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil && !strings.Contains(err.Error(), "graceful shutdown") {
-			b.t.Errorf("manager: %v", err)
-		}
-	})
+	b.stop = inprocess.Start(b.t, mgr, "graceful shutdown")
 }
 
 // manager returns a manager with the controllers of pequod-manager.
@@ -277,22 +250,7 @@ func (b *env) phase(phase v1alpha1.RolloutPhase) *v1alpha1.RolloutStatus {
 // event waits for an Event about the Transform.
 func (b *env) event(reason, text string) {
 	b.t.Helper()
-	harness.Eventually(b.t, patience, func(ctx context.Context) error {
-		events, err := b.Client.EventsV1().Events(b.Namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		var notes []string
-		for _, e := range events.Items {
-			if e.Regarding.Kind == "Transform" && e.Reason == reason {
-				notes = append(notes, e.Note)
-				if strings.Contains(e.Note, text) {
-					return nil
-				}
-			}
-		}
-		return fmt.Errorf("no Event %s with %q: %q", reason, text, notes)
-	})
+	b.AwaitEvent(b.t, patience, "Transform", "app", reason, text)
 }
 
 func (b *env) instances() dynamic.ResourceInterface {
