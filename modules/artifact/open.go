@@ -109,7 +109,16 @@ func readLayer(img v1.Image, desc v1.Descriptor) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close() // it is only read
-	return io.ReadAll(io.LimitReader(r, desc.Size))
+	return readSized(r, desc.Size, desc.Size)
+}
+
+// readSized reads at most limit bytes. size is the number of bytes that are expected, at most
+// limit, so that the buffer need not grow.
+func readSized(r io.Reader, size, limit int64) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(int(max(size, 0)) + bytes.MinRead) // ReadFrom wants space to find the end in
+	_, err := b.ReadFrom(io.LimitReader(r, limit))
+	return b.Bytes(), err
 }
 
 // Open returns the module of an artifact and its files. It checks the names and sizes of
@@ -170,6 +179,7 @@ func openZip(info *Info, data []byte) (fs.FS, error) {
 			return nil, tooLarge("the unpacked module", maxUnpacked)
 		}
 	}
+	z.RegisterDecompressor(zip.Deflate, new(inflater).open)
 	files := zipFS{z}
 	inside, err := files.ReadFile(file.Name)
 	if err != nil {
@@ -180,27 +190,6 @@ func openZip(info *Info, data []byte) (fs.FS, error) {
 	}
 	return files, nil
 }
-
-// zipFS is the file system of an archive whose names and sizes were checked. Package
-// zip fails when a file is longer than its entry promises, or has another checksum.
-type zipFS struct{ *zip.Reader }
-
-// ReadFile implements fs.ReadFileFS. Reading all of a file also checks its checksum.
-func (z zipFS) ReadFile(name string) ([]byte, error) {
-	f, err := z.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it is only read
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = tooLarge(name, maxFile)
-	}
-	return data, err
-}
-
-// Glob implements fs.GlobFS, which CUE's loader requires.
-func (z zipFS) Glob(pattern string) ([]string, error) { return fs.Glob(z.Reader, pattern) }
 
 // oneLine returns the text of an error without line breaks.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

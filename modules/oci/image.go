@@ -126,11 +126,12 @@ func (c *Client) readBlob(ctx context.Context, ref Ref, desc v1.Descriptor) ([]b
 			c.options.Progress.Advance(ref.String(), done, desc.Size)
 		}}
 	}
-	data, err := io.ReadAll(limited)
-	if err != nil {
+	var data bytes.Buffer
+	data.Grow(int(desc.Size) + bytes.MinRead) // the size is at most MaxBlob
+	if _, err := data.ReadFrom(limited); err != nil {
 		return nil, err
 	}
-	return data, verify(data, desc.Digest.String(), desc.Size)
+	return data.Bytes(), verify(data.Bytes(), desc.Digest.String(), desc.Size)
 }
 
 // counted reports the number of bytes that were read.
