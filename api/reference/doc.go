@@ -14,7 +14,8 @@
 //   - [NodeSet.Compile] checks one expression against the nodes of a graph and returns
 //     the nodes that it reads; [CompileReady] does the same for a readiness expression
 //     over one object (compile.go, plan.go, cache.go, resolve.go, environment.go) within limits
-//     (limits.go, budget.go, loosen.go, pattern.go). issue.go rewrites
+//     (limits.go, budget.go, loosen.go, pattern.go). A path of fields needs no
+//     compilation until it is evaluated (plain.go). issue.go rewrites
 //     CEL's error messages to one line, and bare.go has the hints for node ids that
 //     are not CEL identifiers.
 //   - [Expression.Plan] turns the expression into a program, and [Program.Eval] runs
@@ -25,7 +26,7 @@
 // is not a CEL identifier, or that has a meaning in CEL, is a key of the map of all
 // nodes: nodes["worker-high"].status.readyReplicas.
 //
-// The package builds a CEL environment only when the first expression is compiled.
+// The package builds a CEL environment only when an expression is compiled.
 // It does not read from a cluster. Callers decide which objects an expression may
 // read, and how values of Secrets are protected; [Refuse] helps them.
 //

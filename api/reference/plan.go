@@ -13,6 +13,12 @@ import (
 // message and a hint, because the caller knows the path and the position. The budget
 // is shared with other expressions.
 func (s *NodeSet) Compile(expr string, b *Budget) (*Expression, problem.List) {
+	if e := s.plain(expr); e != nil {
+		if found := b.spend(parseCost(expr) + e.cost); found != nil {
+			return nil, found
+		}
+		return e, nil
+	}
 	p, issues := plan(s, expr, b)
 	if len(issues) > 0 {
 		return nil, issues
