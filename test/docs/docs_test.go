@@ -186,7 +186,13 @@ func checkVersion(t *testing.T, bin string) {
 
 func moduleVersion(t *testing.T, path string) string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", path).Output()
+	return goOutput(t, "list", "-m", "-f", "{{.Version}}", path)
+}
+
+// goOutput returns the output of the go command.
+func goOutput(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("go", args...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +216,8 @@ func (s session) runIn(t *testing.T, bin string) {
 		),
 		// The session must not leave locks and caches in the home directory, nor read
 		// the user's configuration.
-		MoreEnv: []string{"XDG_CACHE_HOME=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir()},
+		// The go command would compile everything again in another cache.
+		MoreEnv: []string{"XDG_CACHE_HOME=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir(), "GOCACHE=" + goOutput(t, "env", "GOCACHE")},
 	}
 	if s.cluster {
 		s.withCluster(t, bin, &run)
