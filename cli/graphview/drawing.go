@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/review/drawing"
 	"github.com/pequod-io/pequod/review/page"
@@ -20,8 +19,7 @@ func (v view) drawing() drawing.Graph {
 		d.Nodes = append(d.Nodes, drawing.Node{Lines: n.label(), External: n.External})
 	}
 	for _, e := range v.Edges {
-		kind := map[graph.EdgeKind]drawing.EdgeKind{graph.Reference: drawing.Reference, graph.Implied: drawing.Implied}[e.Kind]
-		d.Edges = append(d.Edges, drawing.Edge{From: v.byID[e.Needs], To: v.byID[e.Node], Kind: kind, Path: e.Path})
+		d.Edges = append(d.Edges, drawing.Edge{From: v.byID[e.Needs], To: v.byID[e.Node], Kind: drawing.KindOf(e.Kind), Path: e.Path})
 	}
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -113,4 +114,15 @@ func (n Node) name(wave int, waits []string) string {
 // summary returns the accessible name of a drawing.
 func (g Graph) summary(waves int) string {
 	return fmt.Sprintf("%s: %s, %s", g.Title, source.Count(len(g.Nodes), "node"), source.Count(waves, "wave"))
+}
+
+// KindOf returns the kind of an edge of a ResourceGraph.
+func KindOf(k graph.EdgeKind) EdgeKind {
+	switch k {
+	case graph.Reference:
+		return Reference
+	case graph.Implied:
+		return Implied
+	}
+	return Listed
 }

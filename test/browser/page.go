@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A Page is a tab of a browser.
@@ -106,14 +109,35 @@ func Eval[T any](p *Page, expression string) T {
 // Wait waits until a JavaScript expression is true.
 func (p *Page) Wait(expression string) {
 	p.t.Helper()
-	run(p, chromedp.Poll[bool](expression))
+	for end := time.Now().Add(timeout); !Eval[bool](p, "!!("+expression+")"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("%s: not true: %s", p.url, expression)
+		}
+	}
 }
 
 // Press types keys into the focused element. Package chromedp/kb has the names of
 // keys that are no characters.
+//
+// Unlike those of chromedp, the events are the ones of a keyboard: a script that
+// handles a key keeps its character from being typed.
 func (p *Page) Press(keys string) {
 	p.t.Helper()
-	p.do(chromedp.KeyEvent(keys))
+	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		for _, r := range keys {
+			events := kb.Encode(r)
+			if len(events) == 3 {
+				events[0].Text, events[0].UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+				events = []*input.DispatchKeyEventParams{events[0], events[2]}
+			}
+			for _, e := range events {
+				if _, err := chromedp.Call(ctx, input.DispatchKeyEvent, *e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
 }
 
 // Click clicks on the element that a CSS selector finds.

@@ -1,0 +1,81 @@
+package html
+
+import (
+	"fmt"
+	"html/template"
+
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/review"
+	"github.com/pequod-io/pequod/review/forecast"
+)
+
+// block is a list of instances whose objects change in the same way.
+type block struct {
+	Instances []instance
+	Objects   []entry
+}
+
+// instance is an instance of a block.
+type instance struct {
+	Name      string
+	Namespace string
+	At        place
+}
+
+// entry is a changed object. In a block of several instances it is that of the first one.
+type entry struct {
+	ID           string
+	Sign, Class  string
+	Kind         string
+	Namespace    string
+	Name         string
+	Note         string // what the heading adds to the name
+	Effects      []forecast.Effect
+	Consequences []forecast.Consequence
+	Warnings     []string
+	Fields       template.HTML
+	Lines        template.HTML
+}
+
+// block returns the instances with the given indexes, with the objects of the first one.
+// All of them lead to the same entries.
+func (o Options) block(r *review.Report, indexes []int, ids map[int]map[objectdiff.Key]string, next *int) block {
+	var b block
+	first := &r.Instances[indexes[0]]
+	entries := map[objectdiff.Key]string{}
+	for i := range first.Objects {
+		*next++
+		e := newEntry(&first.Objects[i], fmt.Sprintf("o%d", *next))
+		entries[first.Objects[i].Key] = e.ID
+		b.Objects = append(b.Objects, e)
+	}
+	for _, i := range indexes {
+		in := &r.Instances[i]
+		ids[i] = entries
+		name := objectdiff.Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
+		b.Instances = append(b.Instances, instance{Name: name, Namespace: in.Namespace, At: o.place(at(in))})
+	}
+	return b
+}
+
+func newEntry(o *review.Object, id string) entry {
+	e := entry{
+		ID: id, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Consequences: o.Consequences, Effects: o.Effects(),
+		Lines: objectLines(&o.ObjectDiff),
+	}
+	e.Sign, e.Class = signOf(o.Action)
+	if o.Action == objectdiff.Modify {
+		e.Fields = fieldLines(&o.ObjectDiff)
+	}
+	if o.Recreated {
+		e.Note = "deleted and recreated"
+	}
+	for _, w := range o.Warnings {
+		text := w.Message
+		if w.Path != "" {
+			text = w.Path + ": " + text
+		}
+		e.Warnings = append(e.Warnings, text)
+	}
+	return e
+}

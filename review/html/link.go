@@ -1,0 +1,35 @@
+package html
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+// place is a position in a file, with its address if there is one.
+type place struct {
+	Text string // such as apps/web.yaml:3
+	Href string
+}
+
+// place returns a position for the page. A position without a file yields the zero value.
+func (o Options) place(at problem.Position) place {
+	if at.File == "" {
+		return place{}
+	}
+	text := at.File
+	if at.Line > 0 {
+		text += ":" + strconv.Itoa(at.Line)
+	}
+	p := place{Text: shown(text)}
+	if strings.HasPrefix(o.Source, "https://") || strings.HasPrefix(o.Source, "http://") {
+		segments := strings.Split(at.File, "/")
+		for i, s := range segments {
+			segments[i] = url.PathEscape(s)
+		}
+		p.Href = strings.NewReplacer("{file}", strings.Join(segments, "/"), "{line}", strconv.Itoa(max(1, at.Line))).Replace(o.Source)
+	}
+	return p
+}
