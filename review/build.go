@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -73,7 +74,34 @@ func pairUnits(base, head *Tree) []*pair {
 		u := &head.Units[i]
 		at(u.key()).head = u
 	}
+	joinUnknown(all)
 	return slices.SortedFunc(maps.Values(all), func(p, q *pair) int { return p.key.compare(q.key) })
+}
+
+// joinUnknown pairs units that can't be rendered with those of the other side that only have
+// another namespace: without its platform, the namespace of a unit is not known.
+func joinUnknown(all map[unitKey]*pair) {
+	for key, p := range all {
+		if key.namespace != "" || p.base != nil && p.head != nil || !p.base.unknown() && !p.head.unknown() {
+			continue
+		}
+		for k, other := range all {
+			if k.namespace == "" || k.group != key.group || k.kind != key.kind || k.name != key.name {
+				continue
+			}
+			u := cmp.Or(p.base, p.head)
+			switch {
+			case other.base == nil && p.base != nil && other.head.Path == u.Path:
+				other.base = p.base
+			case other.head == nil && p.head != nil && other.base.Path == u.Path:
+				other.head = p.head
+			default:
+				continue
+			}
+			delete(all, key)
+			break
+		}
+	}
 }
 
 // certain returns the objects of the side that could be rendered, if there is one.

@@ -73,7 +73,7 @@ func TestNew(t *testing.T) {
 
 // A side that can't be read at all makes every instance unknown, never added or removed.
 func TestFailureMakesUnknown(t *testing.T) {
-	base := review.Tree{Failures: []review.Failure{{Subject: "pequod.yaml", Problems: problem.List{{Message: "unknown key"}}}}}
+	base := review.Tree{Failures: []review.Failure{{Subject: "pequod.yaml", Whole: true, Problems: problem.List{{Message: "unknown key"}}}}}
 	r, err := review.New(base, side(t, map[string]string{"a": "a:1", "b": "b:1"}), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -3,28 +3,12 @@ package review
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/review/forecast"
 )
-
-// Danger is an effect that a reader must know before the change is merged.
-type Danger struct {
-	// Rule is the rule of a warning, such as loss, or the effect of a consequence.
-	Rule string
-	// Conditions are the conditions of --fail-on that it meets. It may meet none.
-	Conditions []Condition
-	// Path is the changed field, or "" for the whole object.
-	Path    string
-	Message string
-	// Object is the first object, and Others the number of equal dangers in the other
-	// instances of the group.
-	Object objectdiff.Key
-	Others int
-	// Instance is the index of the instance in [Report.Instances].
-	Instance int
-}
 
 // dangerous are the effects that are dangers, apart from those of warnings.
 func dangerous(e forecast.Effect) bool {
@@ -49,13 +33,11 @@ func dangersOf(o *Object, g Group) []Danger {
 	add := func(rule, path, message string) {
 		all = append(all, Danger{Rule: rule, Path: path, Message: message, Object: o.Key, Others: len(g.Instances) - 1, Instance: g.Instances[0], Conditions: conditionsOf(rule)})
 	}
-	warned := map[string]bool{}
 	for _, w := range o.Warnings {
 		add(w.Rule, w.Path, w.Message)
-		warned[w.Path] = true
 	}
 	for _, c := range o.Consequences {
-		if !dangerous(c.Effect) || o.endsAlone(c.Effect) || warned[c.Path] && covers(o.Warnings, c.Effect) {
+		if !dangerous(c.Effect) || o.endsAlone(c.Effect) || covers(o.Warnings, c) {
 			continue
 		}
 		add(string(c.Effect), c.Path, c.String())
@@ -69,15 +51,18 @@ func (o *Object) endsAlone(e forecast.Effect) bool {
 	return o.Action == objectdiff.Remove && e == forecast.Stopped
 }
 
-// covers reports whether a warning tells about the effect already.
-func covers(warnings problem.List, e forecast.Effect) bool {
+// covers reports whether a warning about the same field, or one around it, tells about the
+// effect already.
+func covers(warnings problem.List, c forecast.Consequence) bool {
 	rules := map[forecast.Effect][]string{
 		forecast.Refused:  {objectdiff.RuleImmutable, objectdiff.RuleRefused},
 		forecast.Recreate: {objectdiff.RuleImmutable},
 		forecast.Lost:     {objectdiff.RuleLoss, objectdiff.RuleImmutable},
 		forecast.Stopped:  {objectdiff.RuleScale},
-	}[e]
-	return slices.ContainsFunc(warnings, func(w problem.Problem) bool { return slices.Contains(rules, w.Rule) })
+	}[c.Effect]
+	return slices.ContainsFunc(warnings, func(w problem.Problem) bool {
+		return slices.Contains(rules, w.Rule) && strings.HasPrefix(c.Path, w.Path)
+	})
 }
 
 // weight orders dangers: refusals first, then losses, then the rest.

@@ -2,8 +2,10 @@ package review
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -23,6 +25,13 @@ func (s Side) String() string {
 	return text
 }
 
+// Violates reports whether nothing but policies refuses the part.
+func (u Unknown) Violates() bool {
+	return u.Problems.Failed() && !slices.ContainsFunc(u.Problems, func(p problem.Problem) bool {
+		return p.Severity == problem.Error && p.Rule != problem.RulePolicy
+	})
+}
+
 // Title returns the subject of an unknown part and its side.
 func (u Unknown) Title() string {
 	side := "in " + string(u.Sides)
@@ -33,7 +42,10 @@ func (u Unknown) Title() string {
 	if n := len(u.Instances) - 1; n > 0 && u.Instances[0] == u.Subject {
 		text += " and " + source.Count(n, "other instance")
 	}
-	return text + " can't be rendered " + side
+	if u.Violates() {
+		return text + ": a policy refuses it " + side
+	}
+	return text + ": can't be rendered " + side
 }
 
 // String returns the danger on one line, without markup.
@@ -105,4 +117,20 @@ func (d Drawing) Heading() string {
 		text += fmt.Sprintf(" (and %s)", source.Count(d.Others, "other instance"))
 	}
 	return text
+}
+
+// maxText is the largest number of characters of a name or of a line that a skin prints.
+// Values are unlimited, and one of a megabyte must not hide the rest of a report.
+const maxText = 500
+
+// Clip shortens a text that no reader reads to its end, and says how long it was.
+func Clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	r := []rune(s)
+	if len(r) <= maxText {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d characters)", string(r[:maxText]), len(r))
 }

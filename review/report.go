@@ -127,6 +127,43 @@ const (
 	Both Sides = "both"
 )
 
+// Danger is an effect that a reader must know before the change is merged.
+type Danger struct {
+	// Rule is the rule of a warning, such as loss, or the effect of a consequence.
+	Rule string
+	// Conditions are the conditions of --fail-on that it meets. It may meet none.
+	Conditions []Condition
+	// Path is the changed field, or "" for the whole object.
+	Path    string
+	Message string
+	// Object is the first object, and Others the number of equal dangers in the other
+	// instances of the group.
+	Object objectdiff.Key
+	Others int
+	// Instance is the index of the instance in [Report.Instances].
+	Instance int
+}
+
+// Condition is a condition of --fail-on.
+type Condition string
+
+// The conditions.
+const (
+	// Removals is met if an object is deleted.
+	Removals Condition = "removals"
+	// DataLoss is met if data or an address is lost.
+	DataLoss Condition = "data-loss"
+	// Restarts is met if Pods end.
+	Restarts Condition = "restarts"
+	// Breaking is met if a definition breaks its users, an instance is no longer valid, or
+	// the API server refuses a change.
+	Breaking Condition = "breaking"
+	// Unowned is met if an object stays in the cluster without an owner.
+	Unowned Condition = "unowned"
+	// Policy is met if the head violates a policy where the base did not.
+	Policy Condition = "policy"
+)
+
 // Input is a changed input of rendering.
 type Input struct {
 	Kind   InputKind         `json:"kind"`

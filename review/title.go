@@ -108,9 +108,12 @@ func field(c objectdiff.Change, hidden bool) string {
 	if hidden {
 		return name + " to different values"
 	}
-	before, after := c.Inline()
-	if c.Action != objectdiff.Modify || len(before) > maxTitleValue || len(after) > maxTitleValue {
+	if c.Action != objectdiff.Modify {
 		return source.Escape(name, "")
+	}
+	before, after := c.Inline()
+	if len(before) > maxTitleValue || len(after) > maxTitleValue {
+		return source.Escape(name+" changed", "")
 	}
 	before, after = tags(before, after)
 	return source.Escape(fmt.Sprintf("%s %s → %s", name, before, after), "")

@@ -32,30 +32,27 @@ type Unit struct {
 	// Objects are those of a plain manifest. Those of a graph are read from it.
 	Objects []objectdiff.Object
 	// Problems are the reasons for which there is no graph. A unit with an error is
-	// unknown.
+	// unknown. Cause is the subject of the failure that they come from, if there is one.
 	Problems problem.List
+	Cause    string
 }
 
-// Failure is a part of a side that could not be read. It concerns the instances of one
-// kind, if Kind is set, those of one file, if Path is set, and otherwise all of them.
+// Failure is a part of a side that could not be read.
 type Failure struct {
-	// Subject names the part, such as "module ./shop".
-	Subject        string
-	Kind, APIGroup string
-	Path           string
-	Problems       problem.List
+	// Subject names the part, such as "platform shop".
+	Subject  string
+	Problems problem.List
+	// Whole is set if nothing of the side is known, and Path if nothing of that file is.
+	// Units that the side doesn't have may then be missing for this reason. Without both,
+	// the failure is the cause of units with problems.
+	Whole bool
+	Path  string
 }
 
 // concerns reports whether a unit that the side doesn't have may be missing because of
 // the failure.
 func (f *Failure) concerns(u *Unit) bool {
-	switch {
-	case f.Kind != "":
-		return f.Kind == u.Kind && f.APIGroup == u.APIGroup
-	case f.Path != "":
-		return f.Path == u.Path
-	}
-	return true
+	return f.Whole || f.Path != "" && f.Path == u.Path
 }
 
 // unitKey identifies a unit on both sides.

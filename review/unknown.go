@@ -36,14 +36,7 @@ func (r *Report) separate(pairs []*pair, base, head *Tree) (known, unknown []*pa
 // the unit on that side and other the one on the other side.
 func (p *pair) unknownIn(side Sides, u, other *Unit, t *Tree, all *reasons) bool {
 	if u.unknown() {
-		// The unit only misses its module, whose failure is the reason.
-		for _, f := range t.Failures {
-			if f.Kind != "" && f.concerns(u) {
-				all.add(side, f.Subject, p.key.String(), f.Problems)
-				return true
-			}
-		}
-		all.add(side, "", p.key.String(), u.Problems)
+		all.add(side, u.Cause, p.key.String(), u.Problems)
 		return true
 	}
 	if u != nil {

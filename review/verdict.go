@@ -11,26 +11,6 @@ import (
 	"github.com/pequod-io/pequod/review/forecast"
 )
 
-// Condition is a condition of --fail-on.
-type Condition string
-
-// The conditions.
-const (
-	// Removals is met if an object is deleted.
-	Removals Condition = "removals"
-	// DataLoss is met if data or an address is lost.
-	DataLoss Condition = "data-loss"
-	// Restarts is met if Pods end.
-	Restarts Condition = "restarts"
-	// Breaking is met if a definition breaks its users, an instance is no longer valid, or
-	// the API server refuses a change.
-	Breaking Condition = "breaking"
-	// Unowned is met if an object stays in the cluster without an owner.
-	Unowned Condition = "unowned"
-	// Policy is met if the head violates a policy where the base did not.
-	Policy Condition = "policy"
-)
-
 // Conditions returns all conditions.
 func Conditions() []Condition {
 	return []Condition{Removals, DataLoss, Restarts, Breaking, Unowned, Policy}
@@ -66,8 +46,7 @@ func (r *Report) Count(c Condition) int {
 		if u.Sides != Head {
 			continue
 		}
-		violated := slices.ContainsFunc(u.Problems, func(p problem.Problem) bool { return p.Rule == problem.RulePolicy && p.Severity == problem.Error })
-		if violated && c == Policy || c == Breaking {
+		if u.Violates() && c == Policy || !u.Violates() && c == Breaking {
 			n += max(1, len(u.Instances))
 		}
 	}
@@ -120,6 +99,11 @@ func (r *Report) Verdict() string {
 	add(effects[forecast.Autoscaler], "fight with an autoscaler", "fights with autoscalers")
 	add(effects[forecast.Quota], "quota exceeded", "quotas exceeded")
 	add(effects[forecast.Unnoticed], "change that Pods don't notice", "changes that Pods don't notice")
+	breaking := 0
+	for _, in := range r.Inputs {
+		breaking += len(in.Breaking)
+	}
+	add(breaking, "breaking change of a definition", "breaking changes of definitions")
 	if n := r.Counts.Unknown; n > 0 {
 		parts = append(parts, source.Count(n, "instance")+" unknown")
 	}

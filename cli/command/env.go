@@ -22,4 +22,7 @@ type Env struct {
 	// flags), client-go and the terminal detection read their variables from the
 	// process.
 	Getenv func(string) (string, bool)
+	// Dir is the directory whose pequod.yaml and pequod.lock apply. "" is the working
+	// directory.
+	Dir string
 }

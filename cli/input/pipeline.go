@@ -31,9 +31,23 @@ type RenderFlags struct {
 	// AllowRevisions lets the input contain a graph in several revisions. A
 	// command sets it; it is no flag.
 	AllowRevisions bool
+	// Observer sees the course of the rendering. A command sets it; it is no flag.
+	Observer Observer
 	// NodeCheck checks every rendered node; see [render.Options]. It may be nil.
 	// A command sets it; it is no flag.
 	NodeCheck func(v1alpha1.Node, map[string]any) problem.List
+}
+
+// Observer has functions that see the course of the rendering. Each may be nil.
+type Observer struct {
+	// Loaded gets the platforms and the policies of --policy before the first instance.
+	Loaded func(*platform.Catalog, []*render.Policy)
+	// Document gets every document in the order of the input, with its problems. The
+	// instance is nil if the document is none.
+	Document func(file string, in *render.Instance, ps problem.List)
+	// Known returns the result of an instance that was rendered before with the same
+	// platform and policies. Several goroutines call it at once.
+	Known func(*render.Instance, *render.Platform) (render.Result, bool)
 }
 
 // AddFlags registers the flags with cmd, including those of the embedded types.
@@ -108,10 +122,13 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 	if err != nil {
 		return sum, err
 	}
+	if f.Observer.Loaded != nil {
+		f.Observer.Loaded(catalog, opts.Policies)
+	}
 	// The sequence is lazy: instances reads a file when Each asks for its documents.
 	jobs := func(yield func(render.Job[Rendered[T]]) bool) {
 		for in := range found {
-			if !yield(job(ctx, in, catalog, f.Namespace, value)) {
+			if !yield(job(ctx, in, catalog, f, value)) {
 				return
 			}
 		}
@@ -132,6 +149,9 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 			r.problems = append(r.problems, again...)
 		}
 		sum.add(r.File, r.Instance, r.problems)
+		if f.Observer.Document != nil {
+			f.Observer.Document(r.File, r.Instance, r.problems)
+		}
 		if r.problems.Failed() || r.Instance == nil {
 			continue
 		}
@@ -143,13 +163,13 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 }
 
 // job returns the work for one document: find its platform, set its namespaces,
-// render it, and call value. namespace is the namespace of instances without one.
+// render it, and call value. f has the namespace of instances without one.
 // Each step is skipped if the one before it found an error, except that an
 // instance with problems is still rendered: its problems are then complete.
 //
 // The subject of the job names the instance if its evaluation exceeds a limit.
 // Its files are read only in that case.
-func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespace string, value func(render.Result) (T, problem.List)) render.Job[Rendered[T]] {
+func job[T any](ctx context.Context, in candidate, c *platform.Catalog, f *RenderFlags, value func(render.Result) (T, problem.List)) render.Job[Rendered[T]] {
 	subject := render.Subject{Name: in.file}
 	if in.instance != nil {
 		subject.Name = in.instance.Pos().String() + ": " + in.instance.String()
@@ -171,8 +191,11 @@ func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespac
 			out.problems = append(out.problems, ProblemsOf(err)...)
 			return out
 		}
-		out.problems = append(out.problems, in.instance.SetNamespaces(p, namespace)...)
-		res := r.Render(in.instance, p)
+		out.problems = append(out.problems, in.instance.SetNamespaces(p, f.Namespace)...)
+		res, known := f.Observer.known(in.instance, p)
+		if !known {
+			res = r.Render(in.instance, p)
+		}
 		out.owned = res.Owned
 		out.problems = append(out.problems, withoutKnown(out.problems, res.Problems)...)
 		if len(in.problems) > 0 {
@@ -184,6 +207,14 @@ func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespac
 		}
 		return out
 	}}
+}
+
+// known returns the result that Known has for an instance, if there is one.
+func (o Observer) known(in *render.Instance, p *render.Platform) (render.Result, bool) {
+	if o.Known == nil {
+		return render.Result{}, false
+	}
+	return o.Known(in, p)
 }
 
 // withoutKnown returns the problems found, without those at a position and path

@@ -43,7 +43,7 @@ func (f *ArtifactFlags) Artifacts() (modules.Artifacts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return signed(client, guard(f.pinned.Pins), pins.Roots(client))
+	return signed(client, guard(f.pinned.Pins, nil), pins.Roots(client))
 }
 
 // Bundles returns a reader of bundles that are signed as the rules demand. pequod.lock has no
@@ -53,5 +53,5 @@ func (f *ModuleFlags) Bundles() (trust.Artifacts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return signed(client, guard(f.Pins), client)
+	return signed(client, guard(f.Pins, nil), client)
 }

@@ -34,6 +34,7 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -81,6 +82,10 @@ type Flags struct {
 	// Platforms are the values of -p, in the order of the command line. They may
 	// be empty: instances of embedded modules need none.
 	Platforms []string
+	// Failed gets the name and the error of a platform that can't be loaded, and the others
+	// are still loaded. If it is nil, the first error ends the loading. A command sets it;
+	// it is no flag.
+	Failed func(name string, err error)
 	ModuleFlags
 }
 
@@ -129,7 +134,7 @@ func (f *ModuleFlags) AddFlags(cmd *cobra.Command) {
 // sources returns the ways to modules that are not on disk, as the pins allow. It calls
 // pins when a module is fetched.
 func (f *ModuleFlags) sources(pins func() (*pin.Pins, error)) modules.Options {
-	rules := guard(pins)
+	rules := guard(pins, &f.SettingsDir)
 	return modules.Options{
 		Artifacts: func() (modules.Artifacts, error) {
 			client, err := f.Client()
@@ -254,24 +259,58 @@ func (f *Flags) LoadPlatforms(ctx context.Context) (*Catalog, error) {
 		}
 		ts, err := transforms(ctx, f.Modules, arg)
 		if err != nil {
-			return nil, err
+			if !f.tolerates(ctx, arg, err) {
+				return nil, err
+			}
+			continue
 		}
 		all = append(all, ts...)
 	}
-	sources, err := openAll(ctx, all)
-	if err != nil {
-		return nil, err
+	platforms, err := f.load(ctx, all)
+	if err != nil && f.Failed != nil {
+		platforms, err = f.loadSome(ctx, all)
 	}
-	platforms, err := render.Map(ctx, f.Limits(), sources,
-		func(o *opened) render.Subject { return o.Subject() }, (*opened).Load)
 	if err != nil {
 		return nil, err
 	}
 	c := &Catalog{modules: f.Modules}
 	for _, p := range platforms {
-		if err := c.add(p); err != nil {
+		if err := c.add(p); err != nil && !f.tolerates(ctx, p.From, err) {
 			return nil, err
 		}
 	}
 	return c, nil
+}
+
+// load loads all platforms in parallel.
+func (f *Flags) load(ctx context.Context, all []definition) ([]*render.Platform, error) {
+	sources, err := openAll(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return render.Map(ctx, f.Limits(), sources,
+		func(o *opened) render.Subject { return o.Subject() }, (*opened).Load)
+}
+
+// loadSome loads one platform after the other, and reports those that fail.
+func (f *Flags) loadSome(ctx context.Context, all []definition) ([]*render.Platform, error) {
+	var platforms []*render.Platform
+	for _, d := range all {
+		loaded, err := f.load(ctx, []definition{d})
+		if err != nil && !f.tolerates(ctx, cmp.Or(d.name, d.from), err) {
+			return nil, err
+		}
+		platforms = append(platforms, loaded...)
+	}
+	return platforms, nil
+}
+
+// tolerates reports an error of a platform to Failed. It returns false if there is no such
+// function, or if the command was interrupted.
+func (f *Flags) tolerates(ctx context.Context, name string, err error) bool {
+	if f.Failed == nil || ctx.Err() != nil {
+		return false
+	}
+	f.Failed(name, err)
+	return true
 }

@@ -14,9 +14,14 @@ import (
 // guard returns a function for the rules about modules in the files pequod.yaml that apply
 // in the working directory. It reads them once, when the first module is fetched: others
 // need no rules.
-func guard(pins func() (*pin.Pins, error)) func() (*trust.Guard, error) {
+// settingsDir is the directory whose files apply; nil and "" are the working directory.
+func guard(pins func() (*pin.Pins, error), settingsDir *string) func() (*trust.Guard, error) {
 	return sync.OnceValues(func() (*trust.Guard, error) {
-		rules, err := settings.Rules(command.Env{Getenv: os.LookupEnv})
+		env := command.Env{Getenv: os.LookupEnv}
+		if settingsDir != nil {
+			env.Dir = *settingsDir
+		}
+		rules, err := settings.Rules(env)
 		if err != nil {
 			return nil, err
 		}
@@ -32,7 +37,7 @@ func guard(pins func() (*pin.Pins, error)) func() (*trust.Guard, error) {
 }
 
 // Guard returns the rules about modules for commands that load none.
-func (f *RegistryFlags) Guard() (*trust.Guard, error) { return guard(nil)() }
+func (f *RegistryFlags) Guard() (*trust.Guard, error) { return guard(nil, nil)() }
 
 // Allowed returns a reader of the artifacts that the rules about modules allow, for commands
 // that load no modules.

@@ -39,6 +39,9 @@ type PinFlags struct {
 	unvendored bool
 	// fixed is set by [PinFlags.Fix].
 	fixed *lock.File
+	// SettingsDir is the directory whose pequod.yaml and pequod.lock apply. "" is the working
+	// directory. A command sets it before Pins; it is no flag.
+	SettingsDir string
 }
 
 // relocking are the options of a command that writes pequod.lock.
@@ -96,7 +99,7 @@ func (f *PinFlags) pins(ctx context.Context, warn func(error)) (*pin.Pins, error
 	if f.unlocked && !f.locked.or(false) {
 		return pin.New(o), nil
 	}
-	if o.Lock, o.LockName, err = ReadLock(ctx); err != nil {
+	if o.Lock, o.LockName, err = f.ReadLock(ctx); err != nil {
 		return nil, err
 	}
 	if f.relock != nil {
@@ -126,7 +129,7 @@ func (f *PinFlags) pinsIn(tree *modules.Tree) (*pin.Pins, error) {
 	if err != nil || !ok || f.relock != nil || f.unlocked || f.fixed != nil {
 		return now, err
 	}
-	name, err := lockName()
+	name, err := f.lockName()
 	if err != nil {
 		return nil, err
 	}
@@ -149,16 +152,19 @@ func (f *PinFlags) pinsIn(tree *modules.Tree) (*pin.Pins, error) {
 }
 
 // lockName returns the name of the repository's pequod.lock, whether it exists or not. The
-// file is beside the pequod.yaml that applies in the working directory; without one, it is
+// file is beside the pequod.yaml that applies in SettingsDir; without one, it is
 // in the root of the git repository, or in the working directory.
-func lockName() (string, error) {
-	return settings.Beside(command.Env{Getenv: os.LookupEnv}, lock.FileName)
+func (f *PinFlags) lockName() (string, error) {
+	return settings.Beside(command.Env{Getenv: os.LookupEnv, Dir: f.SettingsDir}, lock.FileName)
 }
 
 // ReadLock returns the pequod.lock of the repository and its name. It returns nil if there
 // is none.
-func ReadLock(ctx context.Context) (*lock.File, string, error) {
-	name, err := lockName()
+func ReadLock(ctx context.Context) (*lock.File, string, error) { return new(PinFlags).ReadLock(ctx) }
+
+// ReadLock is [ReadLock] for SettingsDir.
+func (f *PinFlags) ReadLock(ctx context.Context) (*lock.File, string, error) {
+	name, err := f.lockName()
 	if err != nil {
 		return nil, "", err
 	}

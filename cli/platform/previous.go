@@ -19,7 +19,7 @@ func (f *Flags) Before(earlier, now *lock.File) (*Flags, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, err := lockName()
+	name, err := f.lockName()
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@
 //   - render.go: render, instances as ResourceGraphs or plain manifests
 //   - validate.go: validate, the problems of instances as a report
 //   - graph.go: graph, a drawing of the nodes and edges of graphs
+//   - review.go: review, with its flags and formats; reviewbase.go renders the base
 //   - diff.go: diff, with its flags and the choice between three modes
 //   - diffobjects.go, livediff.go: diff of two sets of objects, or with a cluster
 //   - diffbundle.go: bundles as sets of objects
@@ -26,8 +27,8 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// Commands returns the commands of this package: render, validate, graph, diff and
+// Commands returns the commands of this package: render, validate, graph, review, diff and
 // rollout.
 func Commands(env command.Env) []*cobra.Command {
-	return []*cobra.Command{newRenderCommand(env), newValidateCommand(env), newGraphCommand(env), newDiffCommand(env), newRolloutCommand(env)}
+	return []*cobra.Command{newRenderCommand(env), newValidateCommand(env), newGraphCommand(env), newReviewCommand(env), newDiffCommand(env), newRolloutCommand(env)}
 }

@@ -31,7 +31,7 @@ type configFile struct {
 // configFiles returns the files that apply in the working directory, the most
 // important one first: the file of the repository, then the file of the user.
 func configFiles(env command.Env) ([]configFile, error) {
-	dir, err := os.Getwd()
+	dir, err := directory(env)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func configFiles(env command.Env) ([]configFile, error) {
 // It is beside the repository's pequod.yaml; without one, it is in the root of the git
 // repository, or in the working directory where there is none.
 func Beside(env command.Env, name string) (string, error) {
-	dir, err := os.Getwd()
+	dir, err := directory(env)
 	if err != nil {
 		return "", err
 	}
@@ -79,6 +79,28 @@ func Beside(env command.Env, name string) (string, error) {
 		dir = last
 	}
 	return shownPath(filepath.Join(dir, name)), nil
+}
+
+// directory returns the absolute path of the directory whose settings apply.
+func directory(env command.Env) (string, error) {
+	if env.Dir != "" {
+		return filepath.Abs(env.Dir)
+	}
+	return os.Getwd()
+}
+
+// Repository returns the pequod.yaml of the repository that applies, relative to the working
+// directory if possible, or "" if there is none.
+func Repository(env command.Env) (string, error) {
+	dir, err := directory(env)
+	if err != nil {
+		return "", err
+	}
+	file, err := findConfig(dir, variable(env, "HOME", "USERPROFILE"), ownership{uid: ownerOf, self: selves(env)})
+	if err != nil || file.path == "" {
+		return "", err
+	}
+	return shownPath(file.path), nil
 }
 
 // variable returns the first of the variables that is set and not empty.

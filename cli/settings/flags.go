@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -28,6 +29,9 @@ var pathFlags = []string{
 	"against", "cache-dir", "certificate-authority", "client-certificate", "client-key", "crd", "dir", "filename", "key", "kubeconfig",
 	"output-dir", "platform", "policy", "registry-ca-file", "sign-key", "trusted-root",
 }
+
+// IsPath reports whether a flag names files.
+func IsPath(flag string) bool { return slices.Contains(pathFlags, flag) }
 
 // variableOf returns the name of the environment variable that sets f.
 func variableOf(f *pflag.Flag) string {

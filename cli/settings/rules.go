@@ -27,7 +27,7 @@ func isRule(key string) bool { return key == AllowKey || key == VerifyKey }
 // above it, and of the user's own file. Unlike a flag, no rule takes precedence over
 // another: a directory of a repository can't weaken the rules of its root.
 func Rules(env command.Env) ([]trust.Rules, error) {
-	dir, err := os.Getwd()
+	dir, err := directory(env)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,8 @@ var userFlags = []string{
 	"label", "label-prefix", "name", "plain",
 	// A check in place of the work: an output that is never written looks up to date.
 	"check",
+	// The yardstick of a review, which the change under review must not choose.
+	"base", "fail-on", "link", "report",
 	// Not of pequod.yaml at all.
 	"help", "no-descriptions",
 }

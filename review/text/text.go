@@ -45,7 +45,7 @@ func (b writer) printf(format string, args ...any) { fmt.Fprintf(b, format, args
 
 // line prints one line with a sign, in its color.
 func (b writer) line(sign byte, bold bool, indent int, text string) {
-	text = strings.TrimRight(fmt.Sprintf("%c %*s%s", sign, indent, "", source.Escape(text, "\t")), " ")
+	text = strings.TrimRight(fmt.Sprintf("%c %*s%s", sign, indent, "", source.Escape(review.Clip(text), "\t")), " ")
 	if b.paint != nil {
 		text = b.paint(sign, bold, text)
 	}
@@ -54,7 +54,7 @@ func (b writer) line(sign byte, bold bool, indent int, text string) {
 
 // title prints a heading.
 func (b writer) title(text string) {
-	text = source.Escape(text, "\t")
+	text = source.Escape(review.Clip(text), "\t")
 	if b.paint != nil {
 		text = b.paint(0, true, text)
 	}

@@ -1,0 +1,191 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/sides"
+	"github.com/pequod-io/pequod/cli/style"
+	"github.com/pequod-io/pequod/review"
+	"github.com/pequod-io/pequod/review/markdown"
+	"github.com/pequod-io/pequod/review/text"
+)
+
+// reviewFormats are the values of -o of review, and the formats of --report.
+var reviewFormats = []string{"text", "markdown", "json"}
+
+// reviewOptions are the flags of review.
+type reviewOptions struct {
+	// RenderFlags select the instances of the head. The base has flags of its own.
+	input.RenderFlags
+	// base is the revision to compare with, or "" for the default branch.
+	base   string
+	output string
+	// reports are the values of --report, FORMAT=FILE.
+	reports []string
+	// failOn are conditions with exit code 1.
+	failOn []string
+	// maxSize is the limit of markdown in characters; 0 means no limit.
+	maxSize int
+	// link is the address of the whole report.
+	link string
+}
+
+// newReviewCommand returns the command "review".
+func newReviewCommand(env command.Env) *cobra.Command {
+	o := &reviewOptions{}
+	cmd := &cobra.Command{
+		Use:   "review -f FILENAME",
+		Short: "Show what a branch changes in the cluster, for a reviewer",
+		Long: `Show what a branch changes in the cluster, for a reviewer.
+
+The base is the merge base of HEAD and --base, rendered with its own pequod.yaml,
+modules, policies and pequod.lock. The head is the working tree. Nothing is checked
+out, and no cluster is needed.
+
+The report begins with a verdict. What can't be rendered on one of the sides follows as
+unknown; it is never shown as unchanged. Then come refused changes and other dangers,
+changed modules, policies and settings, and the changes. Instances that change alike are
+one group, whose first instance stands for all. The values of Secrets are masked.
+
+The exit code is 0 if there is a report, 1 if a condition of --fail-on is met, and 2 if
+a part of the head can't be rendered. With --fail-on policy, violations of policies are
+such a condition. A base that can't be rendered is no error.`,
+		Example: `  # What does this branch change?
+  pequod review -f apps/ -p platforms/
+
+  # A comment on a pull request, and the same as JSON
+  pequod review -f apps/ -o markdown --report json=review.json > comment.md
+
+  # Refuse changes that delete objects or lose data
+  pequod review -f apps/ --fail-on removals,data-loss`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd, env) },
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// addFlags registers the flags with cmd.
+func (o *reviewOptions) addFlags(cmd *cobra.Command) {
+	o.RenderFlags.AddFlags(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&o.base, "base", "", "revision to compare with; the base is its merge base with HEAD (default: the default branch of origin, or main or master)")
+	command.Choice(cmd, &o.output, "output", "o", "text", reviewFormats, "output format: "+strings.Join(reviewFormats, ", "))
+	fl.StringArrayVar(&o.reports, "report", nil, "write the report to a file in another format, as FORMAT=FILE; can be repeated")
+	fl.StringSliceVar(&o.failOn, "fail-on", nil, "exit with 1 if the change has one of these: "+strings.Join(conditionNames(), ", "))
+	fl.IntVar(&o.maxSize, "max-size", commentSize, "truncate markdown to this number of characters; 0 means no limit")
+	fl.StringVar(&o.link, "link", "", "address of the whole report, which a truncated one names")
+	command.Must(cmd.RegisterFlagCompletionFunc("base", cobra.NoFileCompletions))
+	command.Must(cmd.RegisterFlagCompletionFunc("link", cobra.NoFileCompletions))
+	command.Must(cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(conditionNames(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// conditionNames returns the values of --fail-on.
+func conditionNames() []string {
+	var names []string
+	for _, c := range review.Conditions() {
+		names = append(names, string(c))
+	}
+	return names
+}
+
+// validate checks the flags before anything is read.
+func (o *reviewOptions) validate() error {
+	if o.maxSize < 0 {
+		return errors.New("--max-size: must not be negative")
+	}
+	if slices.Contains(o.Filenames, "-") {
+		return errors.New("review compares files with those of a revision; stdin has no revision")
+	}
+	for _, name := range o.failOn {
+		if !slices.Contains(conditionNames(), name) {
+			return fmt.Errorf("--fail-on: %q is none of %s", name, strings.Join(conditionNames(), ", "))
+		}
+	}
+	for _, r := range o.reports {
+		if format, file, ok := strings.Cut(r, "="); !ok || file == "" || !slices.Contains(reviewFormats, format) {
+			return fmt.Errorf("--report: want FORMAT=FILE with a format of %s, not %q", strings.Join(reviewFormats, ", "), r)
+		}
+	}
+	return nil
+}
+
+// run compares both sides and writes all reports. The exit code is decided last, so that a
+// refused change has its report, too.
+func (o *reviewOptions) run(ctx context.Context, cmd *cobra.Command, env command.Env) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	if _, err := o.Paths(); err != nil {
+		return err
+	}
+	r, err := o.compare(ctx, cmd, env)
+	if err != nil {
+		return err
+	}
+	r.Link = o.link
+	for _, report := range o.reports {
+		format, file, _ := strings.Cut(report, "=")
+		if err := replaceFile(file, func(w io.Writer) error { return writeReport(w, r, format, 0, nil) }); err != nil {
+			return err
+		}
+	}
+	if err := writeReport(env.Out, r, o.output, o.maxSize, style.Painter{Color: style.Colored(env.Out)}.Sign); err != nil {
+		return command.OutputError(err)
+	}
+	return command.ExitWith(o.exitCode(r))
+}
+
+// compare renders both sides and returns their report.
+func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env command.Env) (*review.Report, error) {
+	head, err := sides.Render(ctx, env, &o.RenderFlags, &sides.Checkout{}, review.Side{Name: "working tree"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	base, err := o.renderBase(ctx, cmd, env, head)
+	if err != nil {
+		return nil, err
+	}
+	defer base.Checkout.Close() // the directory is temporary
+	if err := sides.Units(ctx, base, head); err != nil {
+		return nil, err
+	}
+	return review.New(base.Tree, head.Tree, sides.Inputs(ctx, env, base, head))
+}
+
+// exitCode returns the exit code for a report.
+func (o *reviewOptions) exitCode(r *review.Report) int {
+	policies := slices.Contains(o.failOn, string(review.Policy))
+	for _, u := range r.Unknown {
+		// A violation is an answer to a condition about policies.
+		if u.Sides != review.Base && !(policies && u.Violates()) {
+			return command.ExitUnknown
+		}
+	}
+	for _, name := range o.failOn {
+		if r.Count(review.Condition(name)) > 0 {
+			return command.ExitNo
+		}
+	}
+	return command.ExitOK
+}
+
+// writeReport prints a report in one of reviewFormats.
+func writeReport(w io.Writer, r *review.Report, format string, maxSize int, paint func(byte, bool, string) string) error {
+	switch format {
+	case "json":
+		return review.WriteJSON(w, r)
+	case "markdown":
+		return markdown.Write(w, r, maxSize)
+	}
+	return text.Write(w, r, paint)
+}

@@ -1,0 +1,132 @@
+package review
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/settings"
+	"github.com/pequod-io/pequod/cli/sides"
+	"github.com/pequod-io/pequod/internal/gitfs"
+	"github.com/pequod-io/pequod/review"
+)
+
+// renderBase renders the merge base with its own settings. Everything that is wrong in the
+// base is part of the result; an error means that there is no base.
+func (o *reviewOptions) renderBase(ctx context.Context, cmd *cobra.Command, env command.Env, head *sides.Side) (*sides.Side, error) {
+	rev := o.base
+	if rev == "" {
+		var err error
+		if rev, err = gitfs.DefaultBranch(ctx); err != nil {
+			return nil, fmt.Errorf("%w; name the base with --base", err)
+		}
+	}
+	commit, err := gitfs.MergeBase(ctx, rev)
+	if err != nil {
+		return nil, err
+	}
+	checkout, err := sides.Open(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	name := review.Side{Name: fmt.Sprintf("merge base %s of %s", checkout.Name, rev), Revision: commit}
+	flags, err := o.flagsOf(cmd, env, checkout)
+	if err != nil {
+		return sides.Failed(checkout, name, &o.RenderFlags, "pequod.yaml", err), nil
+	}
+	base, err := sides.Render(ctx, env, flags, checkout, name, head)
+	if err != nil {
+		return nil, errors.Join(err, checkout.Close())
+	}
+	return base, nil
+}
+
+// flagsOf returns the flags of this command as they apply in a checkout: those of the command
+// line and of the environment, and the settings of the checkout's own pequod.yaml. Paths
+// in the repository lead to the same files of the checkout. Those that the commit doesn't
+// have are left out: an instance in such a file is new.
+func (o *reviewOptions) flagsOf(cmd *cobra.Command, env command.Env, checkout *sides.Checkout) (*input.RenderFlags, error) {
+	other := &reviewOptions{}
+	twin := &cobra.Command{Use: cmd.Name()}
+	other.addFlags(twin)
+	twin.SetContext(cmd.Context())
+	twin.SetErr(env.Err)
+	root := &cobra.Command{Use: cmd.Root().Name()}
+	root.AddCommand(twin)
+	var failed error
+	// Flags that settings filled in count as unchanged.
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if to := twin.Flags().Lookup(f.Name); to != nil && failed == nil {
+			failed = setFlag(to, f)
+			to.Changed = true
+		}
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	env.Dir = checkout.Dir()
+	layers, err := settings.Load(cmd.Root(), env)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := layers.Resolve(twin); err != nil {
+		return nil, err
+	}
+	other.SettingsDir = checkout.Dir()
+	for _, values := range []*[]string{&other.Filenames, &other.Platforms, &other.Policies} {
+		*values = moved(*values, checkout)
+	}
+	return &other.RenderFlags, nil
+}
+
+// moved returns paths in a checkout, without those that the commit doesn't have.
+func moved(values []string, checkout *sides.Checkout) []string {
+	var there []string
+	for _, v := range values {
+		if path, ok := checkout.Path(v); ok {
+			there = append(there, path)
+		}
+	}
+	return there
+}
+
+// setFlag sets a flag to the value of another one.
+func setFlag(to, from *pflag.Flag) error {
+	if list, ok := from.Value.(pflag.SliceValue); ok {
+		return to.Value.(pflag.SliceValue).Replace(slices.Clone(list.GetSlice()))
+	}
+	return to.Value.Set(from.Value.String())
+}
+
+// replaceFile writes a file as a whole or not at all.
+func replaceFile(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return command.FileError(err)
+	}
+	w := bufio.NewWriter(f)
+	err = write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(command.FileError(err), os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package sides
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/review"
+)
+
+// isPlain reports whether a document without a platform is an object as it is, and no
+// instance of a module that only the other side can load. kinds are those with platforms on
+// either side. Where a platform can't be loaded, only kinds of Kubernetes are certain.
+func (s *Side) isPlain(in *render.Instance, kinds []string) bool {
+	if slices.Contains(kinds, in.Kind+"."+in.Group()) {
+		return false
+	}
+	_, builtin := graph.ClusterScoped(schema.GroupKind{Group: in.Group(), Kind: in.Kind})
+	return builtin || isGraph(in) || s.cause() == nil
+}
+
+// plainFiles reads the plain documents of a side. Each file is read once.
+type plainFiles struct {
+	side *Side
+	read map[string]map[place]review.Unit
+}
+
+// unit returns the unit of a plain document, or nil if it is no document of its own, such as
+// an item of a List.
+func (p *plainFiles) unit(ctx context.Context, in *render.Instance) (*review.Unit, error) {
+	units, ok := p.read[in.File]
+	if !ok {
+		data, err := files.ReadFile(ctx, in.File)
+		if err != nil {
+			return nil, err
+		}
+		units = p.parse(in.File, data)
+		p.read[in.File] = units
+	}
+	u, ok := units[p.side.placeOf(in)]
+	if !ok {
+		return nil, nil
+	}
+	return &u, nil
+}
+
+// parse returns the documents of a file that are objects or graphs, by their places. One
+// that is neither is a unit with problems.
+func (p *plainFiles) parse(file string, data []byte) map[place]review.Unit {
+	found := map[place]review.Unit{}
+	c := p.side.Checkout
+	path := c.Relative(file)
+	for doc, ps := range yamlfile.Objects(file, data) {
+		if ps != nil {
+			continue
+		}
+		in, _ := render.InstanceOf(doc)
+		if in == nil {
+			continue
+		}
+		at := in.Pos()
+		where := place{path, at.Line, at.Column}
+		at.File = c.Shown(at.File)
+		u := review.Unit{
+			Instance: objectdiff.Instance{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: c.Shown(file)},
+			APIGroup: in.Group(), Path: path, At: at,
+		}
+		var err error
+		if u.Objects, err = input.DocumentObjects(doc, c.Shown(file)); err != nil {
+			u.Problems = c.problems(input.ProblemsOf(err))
+		}
+		if isGraph(in) {
+			u.Instance.Graph = in.Name
+		}
+		found[where] = u
+	}
+	return found
+}

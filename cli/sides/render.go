@@ -1,0 +1,200 @@
+package sides
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/review"
+)
+
+// Side is one side of a review.
+type Side struct {
+	review.Tree
+	// Checkout has the files. It is the zero Checkout for the working directory.
+	Checkout *Checkout
+
+	flags    *input.RenderFlags
+	catalog  *platform.Catalog // nil if nothing could be loaded
+	policies []*render.Policy
+	// documents are all documents of the input in its order.
+	documents []document
+	// results are those of documents without problems, by path and position.
+	results map[place]render.Result
+}
+
+// document is a document of the input with its problems.
+type document struct {
+	file     string
+	instance *render.Instance
+	problems problem.List
+}
+
+// place identifies a document on both sides.
+type place struct {
+	path         string
+	line, column int
+}
+
+// placeOf returns the place of an instance.
+func (s *Side) placeOf(in *render.Instance) place {
+	at := in.Pos()
+	return place{s.Checkout.Relative(in.File), at.Line, at.Column}
+}
+
+// Render renders one side. What was rendered for other, the side before it, is not rendered
+// again if all inputs are equal; other may be nil. Everything that fails becomes a failure of
+// the tree. An error means that ctx is done.
+func Render(ctx context.Context, env command.Env, flags *input.RenderFlags, from *Checkout, name review.Side, other *Side) (*Side, error) {
+	s := &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags, results: map[place]render.Result{}}
+	f := *flags
+	f.Failed = func(name string, err error) { s.fail("platform "+name, "", err) }
+	f.Observer = input.Observer{
+		Loaded: func(c *platform.Catalog, policies []*render.Policy) { s.catalog, s.policies = c, policies },
+		Document: func(file string, in *render.Instance, ps problem.List) {
+			s.documents = append(s.documents, document{file, in, ps})
+		},
+	}
+	if other != nil {
+		f.Observer.Known = s.reuse(other)
+	}
+	if len(f.Filenames) == 0 {
+		return s, nil
+	}
+	_, err := input.RenderAll(ctx, env, &f,
+		func(r render.Result) (render.Result, problem.List) { return r, nil },
+		func(r input.Rendered[render.Result]) error {
+			s.results[s.placeOf(r.Instance)] = r.Value
+			return nil
+		})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		s.failAll("the files", err)
+	}
+	return s, nil
+}
+
+// failAll records that nothing of the side is known.
+func (s *Side) failAll(subject string, err error) {
+	s.fail(subject, "", err)
+	s.Failures[len(s.Failures)-1].Whole = true
+}
+
+// fail records a part that can't be read.
+func (s *Side) fail(subject, path string, err error) {
+	s.Failures = append(s.Failures, review.Failure{Subject: s.Checkout.Shown(subject), Path: path, Problems: s.Checkout.problems(problemsOf(err))})
+}
+
+// problemsOf returns an error as problems.
+func problemsOf(err error) problem.List {
+	var ps problem.List
+	if errors.As(err, &ps) {
+		return ps
+	}
+	return problem.List{{Rule: problem.RuleUnchecked, Message: err.Error()}}
+}
+
+// kinds returns the kinds that the side has platforms for.
+func (s *Side) kinds() []string {
+	var all []string
+	if s.catalog != nil {
+		for _, p := range s.catalog.Given {
+			all = append(all, p.GroupKind())
+		}
+	}
+	return all
+}
+
+// Units fills in the units of both sides. It needs both, because a document that is no
+// instance on either side is a plain object.
+func Units(ctx context.Context, base, head *Side) error {
+	kinds := slices.Concat(base.kinds(), head.kinds())
+	for _, s := range []*Side{base, head} {
+		if err := s.units(ctx, kinds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// units fills in the units of a side. kinds are those with platforms on either side.
+func (s *Side) units(ctx context.Context, kinds []string) error {
+	plain := plainFiles{side: s, read: map[string]map[place]review.Unit{}}
+	for _, d := range s.documents {
+		path := s.Checkout.Relative(d.file)
+		if d.instance == nil {
+			s.Failures = append(s.Failures, review.Failure{Subject: s.Checkout.Shown(d.file), Path: path, Problems: s.Checkout.problems(d.problems)})
+			continue
+		}
+		u := s.unit(d, path)
+		if noPlatform(d.problems) {
+			if s.isPlain(d.instance, kinds) {
+				found, err := plain.unit(ctx, d.instance)
+				if err != nil {
+					return err
+				}
+				if found != nil {
+					u = *found
+				}
+			} else if cause := s.cause(); cause != nil {
+				u.Cause, u.Problems = cause.Subject, cause.Problems
+			}
+		}
+		s.Units = append(s.Units, u)
+	}
+	return nil
+}
+
+// unit returns the unit of an instance.
+func (s *Side) unit(d document, path string) review.Unit {
+	in := d.instance
+	at := in.Pos()
+	at.File = s.Checkout.Shown(at.File)
+	u := review.Unit{
+		Instance: objectdiff.Instance{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: s.Checkout.Shown(d.file)},
+		APIGroup: in.Group(), Path: path, At: at, Problems: s.Checkout.problems(d.problems),
+	}
+	if r, ok := s.results[s.placeOf(in)]; ok && !d.problems.Failed() {
+		u.Graph, u.Instance.Graph = r.Graph, r.Graph.Name
+	}
+	return u
+}
+
+// cause returns the platform that could not be loaded, if there is one.
+func (s *Side) cause() *review.Failure {
+	for i := range s.Failures {
+		if f := &s.Failures[i]; !f.Whole && f.Path == "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// noPlatform reports whether the kind of a document has no platform. Other problems of the
+// document don't matter then: they are those of an instance.
+func noPlatform(ps problem.List) bool {
+	return slices.ContainsFunc(ps, func(p problem.Problem) bool {
+		return p.Rule == problem.RulePlatform && p.Path == "" && p.Severity == problem.Error
+	})
+}
+
+// isGraph reports whether an instance is a ResourceGraph.
+func isGraph(in *render.Instance) bool {
+	return in.Group() == v1alpha1.GroupVersion.Group && in.Kind == "ResourceGraph"
+}
+
+// Failed returns a side of which nothing is known.
+func Failed(from *Checkout, name review.Side, flags *input.RenderFlags, subject string, err error) *Side {
+	s := &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags}
+	s.failAll(subject, err)
+	return s
+}

@@ -1,0 +1,96 @@
+package markdown
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/review"
+)
+
+// group writes the details of a group: its instances, and the objects of the first one.
+func (b *writer) group(r *review.Report, number int, g review.Group) {
+	fmt.Fprintf(b, "\n#### %s\n\n", escape(g.Title))
+	if len(g.Instances) == 1 {
+		fmt.Fprintf(b, "%s\n\n", code(r.Shown(g).Place()))
+	} else {
+		b.instances(r, g)
+	}
+	if note := r.Note(g); note != "" {
+		fmt.Fprintf(b, "%s\n\n", escape(note))
+	}
+	shown := r.Shown(g)
+	for i := range shown.Objects {
+		b.object(&shown.Objects[i])
+	}
+}
+
+// instances writes the folded list of the instances of a group.
+func (b *writer) instances(r *review.Report, g review.Group) {
+	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", source.Count(len(g.Instances), "instance"))
+	for k, i := range g.Instances {
+		if k >= b.cut.names {
+			b.names += len(g.Instances) - k
+			fmt.Fprintf(b, "- … %d more\n", len(g.Instances)-k)
+			break
+		}
+		fmt.Fprintf(b, "- %s\n", code(r.Instances[i].Place()))
+	}
+	b.WriteString("\n</details>\n\n")
+}
+
+// object writes one object as a folded section, whose summary has the worst consequence.
+func (b *writer) object(o *review.Object) {
+	summary := fmt.Sprintf("%c <code>%s</code>", o.Action.Sign(), inHTML(o.Key.String()))
+	if o.Recreated {
+		summary += ", deleted and recreated"
+	}
+	if n := len(o.Changes); n > 0 {
+		summary += ", " + source.Count(n, "field")
+	}
+	if len(o.Consequences) > 0 {
+		summary += ": <b>" + inHTML(o.Consequences[0].Title()) + "</b>"
+	}
+	lines := o.Lines()
+	if len(lines)+len(o.Consequences) == 0 {
+		fmt.Fprintf(b, "<p>%s</p>\n\n", summary)
+		return
+	}
+	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", summary)
+	for _, c := range o.Consequences {
+		fmt.Fprintf(b, "- %s\n", escape(c.String()))
+	}
+	if len(o.Consequences) > 0 {
+		b.WriteByte('\n')
+	}
+	var body []string
+	for i, l := range lines {
+		if i >= b.cut.lines {
+			b.lines += len(lines) - i
+			body = append(body, "  … "+source.Count(len(lines)-i, "more line"))
+			break
+		}
+		sign := l.Sign
+		if sign == '~' {
+			sign = '!' // GitHub's highlighting of diffs does not know ~
+		}
+		body = append(body, strings.TrimRight(fmt.Sprintf("%c %*s%s", sign, l.Indent, "", review.Clip(l.Text)), " "))
+	}
+	if len(body) > 0 {
+		b.fence("diff", body)
+	}
+	b.WriteString("\n</details>\n\n")
+}
+
+// fence writes lines as a code block. Its fence is longer than any run of backticks in it.
+func (b *writer) fence(language string, lines []string) {
+	text := strings.Join(lines, "\n")
+	fence := ticks(3, text)
+	fmt.Fprintf(b, "%s%s\n%s\n%s\n", fence, language, text, fence)
+}
+
+// inHTML returns text for an HTML element in a comment.
+func inHTML(s string) string {
+	return strings.ReplaceAll(html.EscapeString(source.Escape(review.Clip(s), "")), "@", mention)
+}
