@@ -34,10 +34,10 @@ CLUSTER_FLAGS ?=
 DEMO_FLAGS ?=
 
 # The generated files. `make generate` writes them.
-GENERATED := docs/api.md docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/operator.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
+GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/operator.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln registry
+.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +118,7 @@ generate: ## Regenerate the references of commands and API, deep copies, CRDs an
 	$(GO) tool controller-gen object paths=./api/...
 	@$(MAKE) --no-print-directory manifests
 	$(GO) run ./render/kinds/gen render/kinds/builtin.txt
+	$(GO) run ./test/consequences/gen
 	$(GO) run ./cli/docgen docs/cmd
 	$(GO) tool crd-ref-docs --source-path=api/v1alpha1 --config=api/reference.yaml --renderer=markdown --output-path=docs/api.md --log-level=error
 
@@ -157,6 +158,11 @@ costs: ## Print the size and the start-up time of each linked module
 
 parity: ## Compare generated CRDs with CUE, form by form
 	cd crdgen && $(GO) test -count=1 -run '^TestParity$$' -table
+
+consequences: ## Measure the consequences of changes on the test cluster, and regenerate their rules
+	$(GO) test -count=1 -timeout=30m -parallel=24 -run '^TestMeasure$$' ./test/consequences -measure
+	$(GO) run ./test/consequences/gen
+	$(GO) test -count=1 -v -run '^TestForecast$$' ./test/consequences
 
 bench: ## Run the benchmarks, which print ratios
 	$(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHFLAGS) ./...

@@ -4,39 +4,23 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/pequod-io/pequod/applier/objectdiff"
 )
 
-// subject is the change that a condition is asked about.
-type subject struct {
-	sides *sides
-	diff  *objectdiff.ObjectDiff
-	leaf  leaf // of a field; zero for a condition of the whole object
-}
-
-// detail is what a condition adds to a consequence.
-type detail struct {
-	pods     int
-	allNodes bool
-	text     string // completes the reason
-}
-
-// meets reports whether a condition is met. Conditions are joined with " and ":
+// meets reports whether a condition is met. Parts are joined with " and ":
 //
-//	FIELD is VALUE    the field has this value after the change; VALUE may be unset
+//	FIELD is VALUE    the field has this value after the change; VALUE may be "unset"
 //	FIELD was VALUE   the field had this value before the change
-//	NAME              see named
+//	NAME              see condition
 //
-// A condition that doesn't exist is not met; a test reads all of them.
-func (s *subject) meets(when string) (detail, bool) {
+// A condition that doesn't exist is not met; [Table.Check] finds those.
+func meets(s *subject, when string) (detail, bool) {
 	var all detail
 	if when == "" {
 		return all, true
 	}
 	for part := range strings.SplitSeq(when, " and ") {
-		d, ok := s.one(part)
+		d, ok := one(s, part)
 		if !ok {
 			return detail{}, false
 		}
@@ -48,9 +32,9 @@ func (s *subject) meets(when string) (detail, bool) {
 	return all, true
 }
 
-// one reports whether a single condition is met.
-func (s *subject) one(when string) (detail, bool) {
-	if f := named(when); f != nil {
+// one reports whether a part of a condition is met.
+func one(s *subject, when string) (detail, bool) {
+	if f := condition(when); f != nil {
 		return f(s)
 	}
 	field, want, ok := strings.Cut(when, " is ")
@@ -71,8 +55,34 @@ func has(o *objectdiff.Object, field, want string) bool {
 	return fmt.Sprint(v) == want
 }
 
-// named returns a condition by its name, or nil.
-func named(name string) func(*subject) (detail, bool) {
+// Check returns an error for the first rule that can never hold: its effect or its
+// condition doesn't exist, or another rule hides it.
+func (t Table) Check() error {
+	seen := map[string]bool{}
+	for _, r := range t {
+		if r.Effect.Severity() < 0 {
+			return fmt.Errorf("rule %q: there is no effect %q", r.ID(), r.Effect)
+		}
+		hidden := r.Kind + " " + r.Field
+		if seen[hidden] || seen[r.ID()] {
+			return fmt.Errorf("rule %q: an earlier rule hides it", r.ID())
+		}
+		seen[r.ID()] = true
+		if r.When == "" {
+			seen[hidden] = true
+			continue
+		}
+		for part := range strings.SplitSeq(r.When, " and ") {
+			if condition(part) == nil && !strings.Contains(part, " is ") && !strings.Contains(part, " was ") {
+				return fmt.Errorf("rule %q: there is no condition %q", r.ID(), part)
+			}
+		}
+	}
+	return nil
+}
+
+// condition returns a condition by its name, or nil.
+func condition(name string) func(*subject) (detail, bool) {
 	switch name {
 	case "added":
 		return plain(func(s *subject) bool { return s.before() == nil })
@@ -84,16 +94,63 @@ func named(name string) func(*subject) (detail, bool) {
 		return plain(func(s *subject) bool { return s.compare() < 0 })
 	case "it becomes 0":
 		return plain(func(s *subject) bool { return s.leaf.after == int64(0) })
-	case "it was 0":
-		return plain(func(s *subject) bool { return s.leaf.before == int64(0) })
-	case "it stays in the cluster":
-		return plain(func(s *subject) bool { return s.diff.Old() != nil && s.diff.Old().Stays() })
+	case "it is the default of the API server":
+		return plain(func(s *subject) bool { return s.leaf.defaulted() })
+	case "the graph keeps it":
+		return plain(func(s *subject) bool { return s.diff.New() == nil && s.diff.Old().Stays() })
 	case "no Pods run":
 		return plain(func(s *subject) bool { n, onNodes := s.running(); return n == 0 && !onNodes })
 	case "one Pod runs":
 		return plain(func(s *subject) bool { n, _ := s.running(); return n == 1 })
+	case "its labels don't match spec.selector":
+		return plain((*subject).mismatched)
+	case "all Pods may be unavailable":
+		return plain((*subject).allUnavailable)
+	case "the ordinals shift":
+		return (*subject).shifted
+	case "the partition covers all Pods":
+		return plain(func(s *subject) bool { n, _ := s.running(); return n > 0 && s.partition() >= n })
+	case "the partition covers some Pods":
+		return func(s *subject) (detail, bool) {
+			n, _ := s.running()
+			return detail{pods: n - s.partition()}, s.partition() > 0 && s.partition() < n
+		}
+	}
+	return several(name)
+}
+
+// several returns a condition that concerns several objects, or nil.
+func several(name string) func(*subject) (detail, bool) {
+	switch name {
 	case "an autoscaler targets it":
 		return (*subject).autoscaled
+	case "an autoscaler starts them again":
+		return func(s *subject) (detail, bool) {
+			d, ok := s.autoscaled()
+			n, _ := s.running()
+			d.pods = max(n-1, 0)
+			return d, ok
+		}
+	case "its target sets spec.replicas":
+		return (*subject).targetSetsReplicas
+	case "Pods read it at their start":
+		return (*subject).readAtStart
+	case "Pods mount it":
+		return (*subject).mounted
+	case "its readers restart with this change":
+		return (*subject).readersRestart
+	case "its volume is kept":
+		return plain((*subject).volumeKept)
+	case "its class allows no growth":
+		return plain(func(s *subject) bool { allowed, known := s.growth(); return known && !allowed })
+	case "its class allows growth":
+		return plain(func(s *subject) bool { allowed, known := s.growth(); return known && allowed })
+	case "another entry has the port":
+		return plain((*subject).portKept)
+	case "a stored version is removed":
+		return plain((*subject).storedVersionRemoved)
+	case "a quota is exceeded":
+		return (*subject).exceedsQuota
 	}
 	return nil
 }
@@ -101,50 +158,4 @@ func named(name string) func(*subject) (detail, bool) {
 // plain is a condition without details.
 func plain(f func(*subject) bool) func(*subject) (detail, bool) {
 	return func(s *subject) (detail, bool) { return detail{}, f(s) }
-}
-
-// before returns the field or object before the change, or nil.
-func (s *subject) before() any {
-	if s.leaf.keys != nil {
-		return s.leaf.before
-	}
-	if o := s.diff.Old(); o != nil {
-		return o
-	}
-	return nil
-}
-
-// after returns the field or object after the change, or nil.
-func (s *subject) after() any {
-	if s.leaf.keys != nil {
-		return s.leaf.after
-	}
-	if o := s.diff.New(); o != nil {
-		return o
-	}
-	return nil
-}
-
-// compare compares the quantities or numbers of a leaf. It returns 0 if they can't be
-// compared.
-func (s *subject) compare() int {
-	x, err := resource.ParseQuantity(fmt.Sprint(s.leaf.before))
-	if err != nil {
-		return 0
-	}
-	y, err := resource.ParseQuantity(fmt.Sprint(s.leaf.after))
-	if err != nil {
-		return 0
-	}
-	return y.Cmp(x)
-}
-
-// autoscaled reports whether an autoscaler sets the replicas of the object after the
-// change.
-func (s *subject) autoscaled() (detail, bool) {
-	if s.diff.New() == nil {
-		return detail{}, false
-	}
-	a, ok := s.sides.after.autoscalerOf(s.diff.New())
-	return detail{text: a.object.String()}, ok
 }

@@ -14,12 +14,13 @@
 //
 //	consequence.go         the result
 //	forecast.go            from a diff to consequences
-//	rule.go, condition.go  the rules and the conditions under which they hold
-//	leaves.go              the single fields of a change
-//	tree.go, pods.go       the objects of one side, and the Pods of workloads
-//	readers.go             the workloads that read a ConfigMap or Secret
-//	autoscaler.go, quota.go, storage.go
-//	                       conditions that concern several objects
+//	rule.go                the rules; condition.go has their conditions by name
+//	leaves.go, default.go  the single fields of a change, and their defaults
+//	tree.go, pods.go, autoscaler.go
+//	                       the objects of one side, and the Pods of workloads
+//	subject.go             the change that a condition is about
+//	rollout.go, scaling.go, readers.go, quota.go, storage.go, service.go, definition.go
+//	                       conditions, by their subject
 //
 // A kind without rules has the effect [Unknown]: its controller decides.
 package forecast

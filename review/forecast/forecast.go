@@ -6,6 +6,9 @@ import (
 	"github.com/pequod-io/pequod/applier/objectdiff"
 )
 
+// UnknownReason is the reason of [Unknown] for fields without a rule.
+const UnknownReason = "the controller of the kind decides"
+
 // Of returns the consequences of a diff per object, the most severe first. before and
 // after are all objects of both sides: those that don't change count, too. An object
 // that is added and harms nothing has no consequences.
@@ -39,13 +42,16 @@ func (t Table) object(s *sides, o *objectdiff.ObjectDiff) []Consequence {
 				t.leaf(&c, &subject{sides: s, diff: o, leaf: l})
 			}
 		}
-	} else if r, d, ok := t.first(kindOf(o.Key), "", whole); ok {
+	} else if r, d, ok := t.first(kindOf(o.Key), "", whole); ok && !(o.Action == objectdiff.Remove && o.Old().Stays()) {
+		if r.Effect.Restarts() && d.pods == 0 && !d.allNodes {
+			d = whole.pods()
+		}
 		c.add(r, d, "")
 	}
 	// These hold in addition, for objects of every kind.
 	for _, r := range t {
 		if r.Kind == "*" && r.Field == "" {
-			if d, ok := whole.meets(r.When); ok {
+			if d, ok := meets(whole, r.When); ok {
 				c.add(r, d, "")
 			}
 		}
@@ -57,7 +63,7 @@ func (t Table) object(s *sides, o *objectdiff.ObjectDiff) []Consequence {
 func (t Table) leaf(c *collector, at *subject) {
 	r, d, ok := t.field(kindOf(at.diff.Key), at)
 	if !ok {
-		r = Rule{Kind: "*", Effect: Unknown, Reason: "the controller of the kind decides"}
+		r = Rule{Kind: "*", Effect: Unknown, Reason: UnknownReason}
 	}
 	if r.Effect == Refused && at.diff.New().RecreatedIfImmutable() {
 		r.Effect, r.Reason = Recreate, r.Reason+"; the node's policy deletes the object and creates it again"

@@ -50,3 +50,11 @@ func (l leaf) split() []leaf {
 	}
 	return found
 }
+
+// last returns the last key of the path.
+func (l leaf) last() string {
+	if len(l.keys) == 0 {
+		return ""
+	}
+	return l.keys[len(l.keys)-1]
+}

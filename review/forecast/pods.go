@@ -54,20 +54,6 @@ func (t tree) count(o *objectdiff.Object) (n int, onNodes bool) {
 	return number(value(o, "spec.replicas"), 1), false
 }
 
-// running returns the number of Pods that run before the change.
-func (s *subject) running() (n int, onNodes bool) {
-	if s.diff.Old() == nil {
-		return 0, false
-	}
-	return s.sides.before.count(s.diff.Old())
-}
-
-// pods returns the number of Pods that run before the change as a detail.
-func (s *subject) pods() (d detail) {
-	d.pods, d.allNodes = s.running()
-	return d
-}
-
 // number returns a whole number, or def for any other value.
 func number(v any, def int) int {
 	if n, ok := v.(int64); ok {

@@ -59,8 +59,14 @@ var builtin = sync.OnceValue(func() Table {
 // field returns the rule that holds for a field of a kind: the first one whose
 // condition is met, of those with the longest path. It returns false if there is none.
 func (t Table) field(kind string, at *subject) (Rule, detail, bool) {
+	keys := at.leaf.keys
+	if kind == "ConfigMap" || kind == "Secret" {
+		// All three have values, which the API server and kubelets treat alike.
+		if keys[0] == "stringData" || keys[0] == "binaryData" {
+			keys = append([]string{"data"}, keys[1:]...)
+		}
+	}
 	for _, k := range []string{kind, "*"} {
-		keys := at.leaf.keys
 		for n := len(keys); n > 0; n-- {
 			if r, d, ok := t.first(k, strings.Join(keys[:n], "."), at); ok {
 				return r, d, true
@@ -76,7 +82,7 @@ func (t Table) first(kind, field string, at *subject) (Rule, detail, bool) {
 		if r.Kind != kind || r.Field != field {
 			continue
 		}
-		if d, ok := at.meets(r.When); ok {
+		if d, ok := meets(at, r.When); ok {
 			return r, d, true
 		}
 	}

@@ -6,12 +6,6 @@ import (
 	"github.com/pequod-io/pequod/applier/objectdiff"
 )
 
-// sides are the objects before and after a change.
-type sides struct {
-	before, after tree
-	changed       map[objectdiff.Key]*objectdiff.ObjectDiff
-}
-
 // tree has the objects of one side.
 type tree struct {
 	all         map[objectdiff.Key]*objectdiff.Object

@@ -1,0 +1,41 @@
+package forecast
+
+import "github.com/pequod-io/pequod/applier/objectdiff"
+
+// class returns the StorageClass of a claim, as the new side has it or, if it is
+// removed, the old one. It returns nil if no manifest has it.
+func (s *subject) class() *objectdiff.Object {
+	claim := s.diff.New()
+	if claim == nil {
+		claim = s.diff.Old()
+	}
+	key := objectdiff.Key{Group: "storage.k8s.io", Kind: "StorageClass", Name: text(claim, "spec.storageClassName")}
+	if found := s.sides.after.all[key]; found != nil {
+		return found
+	}
+	return s.sides.before.all[key]
+}
+
+// volumeKept reports whether the manifests tell that the volume of a claim outlives the
+// claim: the reclaim policy of its volume or of its class is Retain.
+func (s *subject) volumeKept() bool {
+	if name := text(s.diff.Old(), "spec.volumeName"); name != "" {
+		key := objectdiff.Key{Kind: "PersistentVolume", Name: name}
+		if volume := s.sides.before.all[key]; volume != nil {
+			policy := text(volume, "spec.persistentVolumeReclaimPolicy")
+			return policy == "Retain" || policy == "" // the default of volumes
+		}
+	}
+	class := s.class()
+	return class != nil && text(class, "reclaimPolicy") == "Retain"
+}
+
+// growth reports whether the class of a claim allows its volume to grow. It isn't known
+// if no manifest has the class.
+func (s *subject) growth() (allowed, known bool) {
+	class := s.class()
+	if class == nil {
+		return false, false
+	}
+	return value(class, "allowVolumeExpansion") == true, true
+}
