@@ -31,6 +31,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	}
 	for name, pkg := range map[string]string{"pequod": "./cmd/pequod", "pequod-manager": "./cmd/pequod-manager", "cue": "cuelang.org/go/cmd/cue"} {
 		cmd := exec.Command("go", "build", "-trimpath", "-tags=kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", filepath.Join(dir, name), pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("building %s: %w\n%s", name, err, out)
 		}
