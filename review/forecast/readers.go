@@ -10,6 +10,7 @@ import (
 // reading is how the Pods of a workload get a ConfigMap or Secret.
 type reading struct {
 	workload *objectdiff.Object
+	object   objectdiff.Key
 	// how is "env", "envFrom", "subPath" or "volume".
 	how string
 	// key is the only key that is read, or "" for all.
@@ -19,28 +20,34 @@ type reading struct {
 // atStart reports whether Pods read the values only once.
 func (r reading) atStart() bool { return r.how != "volume" }
 
-// readings returns the workloads of a side that read an object, one for each way.
-func (t tree) readings(k objectdiff.Key) []reading {
+// readingsOf returns what the Pods of a workload read, one for each way.
+func readingsOf(w *objectdiff.Object) []reading {
+	spec := podSpec(w)
+	if spec == nil {
+		return nil
+	}
 	var found []reading
-	for _, w := range t.namespaces[k.Namespace] {
-		spec := podSpec(w)
-		if spec == nil {
-			continue
+	add := func(kind string, name any, how, key string) {
+		if name, _ := name.(string); name != "" {
+			found = append(found, reading{w, objectdiff.Key{Kind: kind, Namespace: w.Namespace, Name: name}, how, key})
 		}
-		mounts := volumesOf(spec, k)
-		for _, field := range []string{"initContainers", "containers", "ephemeralContainers"} {
-			for _, container := range list(spec[field]) {
-				found = append(found, environment(w, container, k)...)
-				for _, m := range list(container["volumeMounts"]) {
-					name, _ := m["name"].(string)
-					if !slices.Contains(mounts, name) {
-						continue
-					}
-					r := reading{workload: w, how: "volume"}
-					if m["subPath"] != nil || m["subPathExpr"] != nil {
-						r.how = "subPath"
-					}
-					found = append(found, r)
+	}
+	volumes := map[string][]source{}
+	for _, v := range list(spec["volumes"]) {
+		name, _ := v["name"].(string)
+		volumes[name] = sourcesOf(v)
+	}
+	for _, field := range []string{"initContainers", "containers", "ephemeralContainers"} {
+		for _, container := range list(spec[field]) {
+			environment(container, add)
+			for _, m := range list(container["volumeMounts"]) {
+				how := "volume"
+				if m["subPath"] != nil || m["subPathExpr"] != nil {
+					how = "subPath"
+				}
+				name, _ := m["name"].(string)
+				for _, s := range volumes[name] {
+					add(s.kind, s.name, how, "")
 				}
 			}
 		}
@@ -48,46 +55,45 @@ func (t tree) readings(k objectdiff.Key) []reading {
 	return found
 }
 
-// environment returns how the variables of a container read an object.
-func environment(w *objectdiff.Object, container map[string]any, k objectdiff.Key) []reading {
-	ref, all := "configMapKeyRef", "configMapRef"
-	if k.Kind == "Secret" {
-		ref, all = "secretKeyRef", "secretRef"
+// environment adds what the variables of a container read.
+func environment(container map[string]any, add func(kind string, name any, how, key string)) {
+	of := func(m map[string]any, field string) map[string]any {
+		inner, _ := m[field].(map[string]any)
+		return inner
 	}
-	var found []reading
 	for _, e := range list(container["env"]) {
-		from, _ := e["valueFrom"].(map[string]any)
-		if source, _ := from[ref].(map[string]any); source != nil && source["name"] == k.Name {
-			key, _ := source["key"].(string)
-			found = append(found, reading{workload: w, how: "env", key: key})
+		from := of(e, "valueFrom")
+		for field, kind := range map[string]string{"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"} {
+			key, _ := of(from, field)["key"].(string)
+			add(kind, of(from, field)["name"], "env", key)
 		}
 	}
 	for _, e := range list(container["envFrom"]) {
-		if source, _ := e[all].(map[string]any); source != nil && source["name"] == k.Name {
-			found = append(found, reading{workload: w, how: "envFrom"})
+		add("ConfigMap", of(e, "configMapRef")["name"], "envFrom", "")
+		add("Secret", of(e, "secretRef")["name"], "envFrom", "")
+	}
+}
+
+// source is an object that a volume shows.
+type source struct{ kind, name string }
+
+// sourcesOf returns the ConfigMaps and Secrets of a volume.
+func sourcesOf(volume map[string]any) []source {
+	projected, _ := volume["projected"].(map[string]any)
+	var found []source
+	for _, v := range append(list(projected["sources"]), volume) {
+		config, _ := v["configMap"].(map[string]any)
+		if name, _ := config["name"].(string); name != "" {
+			found = append(found, source{"ConfigMap", name})
+		}
+		secret, _ := v["secret"].(map[string]any)
+		for _, field := range []string{"secretName", "name"} { // the latter in projected volumes
+			if name, _ := secret[field].(string); name != "" {
+				found = append(found, source{"Secret", name})
+			}
 		}
 	}
 	return found
-}
-
-// volumesOf returns the names of the volumes of a Pod that show an object.
-func volumesOf(spec map[string]any, k objectdiff.Key) []string {
-	shows := func(source map[string]any) bool {
-		if k.Kind == "Secret" {
-			secret, _ := source["secret"].(map[string]any)
-			return secret["secretName"] == k.Name || secret["name"] == k.Name // the latter in projected volumes
-		}
-		config, _ := source["configMap"].(map[string]any)
-		return config["name"] == k.Name
-	}
-	var names []string
-	for _, v := range list(spec["volumes"]) {
-		projected, _ := v["projected"].(map[string]any)
-		if name, _ := v["name"].(string); shows(v) || slices.ContainsFunc(list(projected["sources"]), shows) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // affected returns the readings that a change concerns: a variable reads only one key.
@@ -101,7 +107,7 @@ func (s *subject) affected() []reading {
 	if len(s.leaf.keys) == 2 { // data.KEY
 		key = s.leaf.keys[1]
 	}
-	return slices.DeleteFunc(s.sides.before.readings(s.diff.Key), func(r reading) bool {
+	return slices.DeleteFunc(slices.Clone(s.sides.before.readings[s.diff.Key]), func(r reading) bool {
 		return r.key != "" && key != "" && r.key != key || s.sides.after.all[r.workload.Key] == nil
 	})
 }
