@@ -24,12 +24,6 @@ func (u usage) add(name string, q resource.Quantity, n int) {
 	u[name] = sum
 }
 
-// limitsAll reports whether an object is a quota for its namespace. Quotas with a scope
-// are not: they concern only some of the Pods.
-func limitsAll(o *objectdiff.Object) bool {
-	return o.Group == "" && o.Kind == "ResourceQuota" && value(o, "spec.scopes") == nil && value(o, "spec.scopeSelector") == nil
-}
-
 // use returns what an object uses. extra is a number of Pods in addition to those of
 // its manifest.
 func (t tree) use(o *objectdiff.Object, extra int) usage {

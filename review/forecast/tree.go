@@ -42,6 +42,12 @@ func newTree(objects []objectdiff.Object) tree {
 	return t
 }
 
+// limitsAll reports whether an object is a quota for its namespace. Quotas with a scope
+// are not: they concern only some of the Pods.
+func limitsAll(o *objectdiff.Object) bool {
+	return o.Group == "" && o.Kind == "ResourceQuota" && value(o, "spec.scopes") == nil && value(o, "spec.scopeSelector") == nil
+}
+
 // text returns a string field of an object, or "". The path has dots.
 func text(o *objectdiff.Object, path string) string {
 	s, _ := value(o, path).(string)
