@@ -2,6 +2,9 @@
 # make, and a C compiler for the race detector. Tools are pinned in go.mod.
 
 GO      ?= go
+# Programs are released without cgo. Tests and tools do without it, too, so that everything is
+# compiled once, and linked without a C linker. Only the race detector needs cgo.
+export CGO_ENABLED := 0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The digests of the released images of the applier and of the manager, to make the
 # programs of a release.
@@ -78,18 +81,22 @@ demo: ## Print a CRD and a ResourceGraph
 	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml
 
 build: ## Build bin/pequod, bin/pequod-applier and bin/pequod-manager
-	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
-# Packages whose tests use the test cluster. It is built while the other tests run.
-CLUSTER_PKGS := ./test/... ./inventory/configmap ./inventory/stored ./applier ./applier/cause ./applier/localapply ./applier/controller ./applier/program ./applier/rbac ./cmd/pequod-applier ./cmd/pequod-manager ./cli/clusterscripts ./operator/...
+# Packages whose tests use the test cluster, the longest first. It is built while the other tests run.
+CLUSTER_PKGS := ./cmd/pequod-manager ./applier/controller ./cmd/pequod-applier ./test/docs ./cli/clusterscripts ./operator/... \
+	./applier ./applier/rbac ./inventory/configmap ./inventory/stored ./applier/cause ./applier/localapply ./applier/program ./test/...
+
+# Tests with a cluster mostly wait, so more packages are tested at once than there are processors.
+CLUSTER_JOBS ?= $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2 + 1))
 
 test: ## Run all tests, and the race detector if there is a C compiler
 	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \
 		set -x; $(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLUSTER_PKGS))"); wait $$build; \
-		$(GO) test -timeout=30m $(CLUSTER_PKGS)
-	cd test/cluster && CGO_ENABLED=0 $(GO) test ./...
-	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ]; then \
-		set -x; $(GO) test -race $(RACE_PKGS); \
+		$(GO) test -p $(CLUSTER_JOBS) -timeout=30m $(CLUSTER_PKGS)
+	cd test/cluster && $(GO) test ./...
+	@if [ "$$(CGO_ENABLED= $(GO) env CGO_ENABLED)" = 1 ]; then \
+		set -x; CGO_ENABLED=1 $(GO) test -race $(RACE_PKGS); \
 	else \
 		echo 'no C compiler: the race detector was left out'; \
 	fi
@@ -112,7 +119,7 @@ goldens: ## Rewrite the expected output of all tests; review the diff afterwards
 lint: ## Run go vet and staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
-	cd test/cluster && CGO_ENABLED=0 $(GO) vet ./...
+	cd test/cluster && $(GO) vet ./...
 
 generate: ## Regenerate the references of commands and API, deep copies, CRDs and the table of kinds
 	$(GO) tool controller-gen object paths=./api/...

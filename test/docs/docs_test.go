@@ -133,8 +133,7 @@ func TestDocsAreRun(t *testing.T) {
 var ldflags = regexp.MustCompile(`-ldflags '([^']*)'`)
 
 // buildAsMakeDoes builds pequod with the linker flags of `make build`. It does
-// not set -trimpath and CGO_ENABLED, because the packages are compiled already
-// without them.
+// not set -trimpath, because the packages are compiled already without it.
 func buildAsMakeDoes(t *testing.T, dir string) {
 	t.Helper()
 	dry := exec.Command("make", "-n", "build", "VERSION="+testVersion)
