@@ -6,10 +6,9 @@
 //   - author: create, vet and test modules; generate and check CRDs
 //   - distribute: publish, list and fetch modules
 //   - review: render, validate, graph, diff
-//   - kinds: explain, schema
 //   - run: apply, delete, status, adopt
 //   - install: install, uninstall, rbac generate
-//   - pipeline: comment
+//   - pipeline: comment, fn
 //
 // The rooms share smaller packages below them and never import each other. These
 // read the input:

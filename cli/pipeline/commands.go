@@ -1,7 +1,8 @@
 // Package pipeline has the commands that connect Pequod with the systems around it: code
-// hosts and GitOps tools. They are for pipelines, not for people at a terminal.
+// hosts, kustomize and GitOps tools. They are for pipelines, not for people at a terminal.
 //
 //   - comment.go: comment, a report as a comment on a pull request
+//   - fn.go, resourcelist.go: fn, a KRM function
 //
 // The logic of comments is in cli/comments.
 package pipeline
@@ -14,5 +15,5 @@ import (
 
 // Commands returns the commands of this package.
 func Commands(env command.Env) []*cobra.Command {
-	return []*cobra.Command{newCommentCommand(env)}
+	return []*cobra.Command{newCommentCommand(env), newFnCommand(env)}
 }

@@ -71,6 +71,12 @@ func (c *Catalog) Find(ctx context.Context, in *render.Instance) (*render.Platfo
 	return p, nil
 }
 
+// Knows reports whether there is a platform for a kind, in any version.
+func (c *Catalog) Knows(ctx context.Context, group, kind string) (bool, error) {
+	p, err := c.lookup(ctx, group, kind)
+	return p != nil, err
+}
+
 // lookup returns the platform of a kind, or nil. An embedded module has the name
 // of its kind in lower case, and is tried only for the default group. For
 // example, the module "webservice" is loaded for WebService.
@@ -114,22 +120,6 @@ func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Pl
 	}
 	c.embedded[name] = p
 	return p, nil
-}
-
-// Embedded returns the platforms of the embedded modules by name, without those whose kind
-// is that of a given platform. It loads all of them.
-func (c *Catalog) Embedded(ctx context.Context) ([]*render.Platform, error) {
-	var all []*render.Platform
-	for _, name := range modules.Embedded() {
-		p, err := c.embeddedPlatform(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(c.Given, func(q *render.Platform) bool { return q.GroupKind() == p.GroupKind() }) {
-			all = append(all, p)
-		}
-	}
-	return all, nil
 }
 
 // hint returns the hint for an instance whose kind has no platform:
