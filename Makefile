@@ -135,6 +135,7 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 	$(GO) mod tidy -diff
 	cd test/cluster && $(GO) mod tidy -diff
 	cd test/helm/tool && $(GO) mod tidy -diff
+	cd test/action/tool && $(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./test/tree
 	@$(MAKE) --no-print-directory generate

@@ -36,13 +36,11 @@ var userFlags = []string{
 	// granted.
 	"applier", "check-authors", "constrained", "for-cli", "image", "mode", "network-policy", "watch-secrets", "webhooks",
 	// What is posted under the account of a pipeline.
-	"label", "label-prefix", "name", "plain",
+	"label-prefix", "name", "no-post", "plain", "review",
 	// A check in place of the work: an output that is never written looks up to date.
 	"check",
 	// The yardstick of a review, which the change under review must not choose.
 	"base", "fail-on", "link", "report",
-	// What one question is about, and instances that are edited.
-	"api-version", "max-depth", "modeline",
 	// Not of pequod.yaml at all.
 	"help", "no-descriptions",
 }

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Validates and reviews a pull request in GitHub Actions. The action's inputs are in
+# variables INPUT_*; see action.yml. The reports are in $OUT.
+#
+# The output of pequod has names and values of strangers. The runner would execute
+# lines in it that look like workflow commands, so commands are switched off for
+# everything but the annotations, which pequod escapes itself.
+set -euo pipefail
+
+mkdir -p "$OUT"
+quiet=pequod-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+
+# Values are lines, because paths may have blanks. The odd form of "${args[@]}" is for
+# the bash of macOS, which takes an empty list for an unset variable.
+args=()
+while IFS= read -r line; do
+	[[ -z $line ]] || args+=(-f "$line")
+done <<<"$INPUT_FILES"
+while IFS= read -r line; do
+	[[ -z $line ]] || args+=(-p "$line")
+done <<<"$INPUT_PLATFORMS"
+while IFS= read -r line; do
+	[[ -z $line ]] || args+=(--policy "$line")
+done <<<"$INPUT_POLICIES"
+
+code=0
+if [[ $INPUT_VALIDATE == true ]]; then
+	pequod validate ${args[@]+"${args[@]}"} -o github || code=$?
+fi
+
+echo "::stop-commands::$quiet"
+trap 'echo "::$quiet::"' EXIT
+
+review=(review ${args[@]+"${args[@]}"} -o markdown --max-size 60000)
+[[ -z $INPUT_BASE ]] || review+=(--base "$INPUT_BASE")
+[[ -z $INPUT_LINK ]] || review+=(--link "$INPUT_LINK")
+[[ -z $INPUT_FAIL_ON ]] || review+=(--fail-on "$INPUT_FAIL_ON")
+for format in json text; do
+	review+=(--report "$format=$OUT/review.$format")
+done
+reviewed=0
+pequod "${review[@]}" >"$OUT/review.md" || reviewed=$?
+((reviewed <= code)) || code=$reviewed
+
+if [[ -s $OUT/review.json ]]; then
+	comment=(comment "$OUT/review.md" --review "$OUT/review.json" --name "$INPUT_NAME")
+	[[ -z $INPUT_LABEL_PREFIX ]] || comment+=(--label-prefix "$INPUT_LABEL_PREFIX")
+	if [[ $INPUT_COMMENT != true || $FORK == true ]]; then
+		# The token of a fork's workflow may not write.
+		comment+=(--no-post)
+	fi
+	posted=0
+	pequod "${comment[@]}" >"$OUT/outputs" || posted=$?
+	# 1 means that the pull request has moved on: another run will comment.
+	((posted == 1 || posted <= code)) || code=$posted
+	cat "$OUT/outputs" >>"$GITHUB_OUTPUT"
+	# The summary of a step takes 1 MiB.
+	cat "$OUT/review.md" >>"$GITHUB_STEP_SUMMARY"
+fi
+exit "$code"
