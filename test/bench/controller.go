@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -40,22 +41,28 @@ func (m *measurement) buildPrograms(ctx context.Context) error {
 }
 
 // withController runs an applier while do runs. The applier's requests go through
-// proxy unless it is nil. An error of do comes before one of stopping the
-// applier.
-func (m *measurement) withController(ctx context.Context, proxy *faults.Proxy, do func(*controller) error) (err error) {
+// proxy unless it is nil. If the applier ends by itself, as when a busy machine costs
+// it the Lease, the context of do ends too; do would else wait forever. Its end is
+// then the cause of the error of do, and comes before that.
+func (m *measurement) withController(ctx context.Context, proxy *faults.Proxy, do func(context.Context, *controller) error) (err error) {
 	c, err := m.startController(ctx, proxy)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if stopErr := c.Stop(time.Minute); err == nil {
-			err = stopErr
+	defer func() { err = cmp.Or(c.Stop(time.Minute), err) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-c.Done():
+			cancel()
+		case <-ctx.Done():
 		}
 	}()
 	if err := poll(ctx, func() (bool, error) { return m.isLeader(ctx, c) }); err != nil {
 		return err
 	}
-	return do(c)
+	return do(ctx, c)
 }
 
 // startController starts the applier with the flags that it is installed with. Its

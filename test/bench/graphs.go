@@ -77,7 +77,7 @@ func (m *measurement) createGraphs(ctx context.Context, contestant string, n int
 		}
 		return s, m.deleteAll(ctx, resourceGraphs, j.Namespace)
 	}
-	return s, m.withController(ctx, proxy, func(c *controller) error {
+	return s, m.withController(ctx, proxy, func(ctx context.Context, c *controller) error {
 		// Requests before this point belong to the start of the applier.
 		if proxy != nil {
 			proxy.Reset()

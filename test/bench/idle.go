@@ -43,7 +43,7 @@ func (m *measurement) measureIdle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return m.withController(ctx, proxy, func(c *controller) error {
+	return m.withController(ctx, proxy, func(ctx context.Context, c *controller) error {
 		if err := waitUntilQuiet(ctx, proxy); err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func (m *measurement) measureRerender(ctx context.Context, n int, row *row) erro
 		return err
 	}
 	defer proxy.Close()
-	return m.withController(ctx, proxy, func(c *controller) error {
+	return m.withController(ctx, proxy, func(ctx context.Context, c *controller) error {
 		began, cpuBefore := time.Now(), processCPU(c.Pid())
 		err := poll(ctx, func() (bool, error) {
 			done, err := c.reconciled(ctx)

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/pequod-io/pequod/test/faults"
 )
 
 // restartAim is the number of unchanged graphs per second after a restart.
@@ -25,12 +28,9 @@ func (m *measurement) measureRestart(ctx context.Context) error {
 		return err
 	}
 	for range m.graphRounds {
-		err := m.withController(ctx, nil, func(c *controller) error {
+		err := m.withController(ctx, nil, func(ctx context.Context, c *controller) error {
 			began, cpuBefore := time.Now(), processCPU(c.Pid())
-			err := poll(ctx, func() (bool, error) {
-				managed, err := c.managed(ctx)
-				return managed >= objectsPerGraph*n, err
-			})
+			err := c.waitUntilManaged(ctx, objectsPerGraph*n)
 			m.reportRestart(n, time.Since(began), processCPU(c.Pid())-cpuBefore)
 			return err
 		})
@@ -38,7 +38,24 @@ func (m *measurement) measureRestart(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return m.countRestart(ctx, n)
+}
+
+// countRestart counts the requests of a restart, in a run of its own through a proxy, from the
+// start of the program.
+func (m *measurement) countRestart(ctx context.Context, n int) error {
+	proxy, err := faults.Start(m.applierConfig, 1)
+	if err != nil {
+		return err
+	}
+	defer proxy.Close()
+	return m.withController(ctx, proxy, func(ctx context.Context, c *controller) error {
+		err := c.waitUntilManaged(ctx, objectsPerGraph*n)
+		fmt.Fprintf(os.Stderr, "%d graphs: requests of a restart\n%s", n, listRequests(proxy))
+		restarted := row{requests: countRequests(proxy), count: n, unit: "graph"}
+		m.report.addFigure(figure{fmt.Sprintf("%d graphs: requests of a restart", n), restarted.formatRequests(), ""})
+		return err
+	})
 }
 
 // reportRestart adds the figures of one restart.
@@ -46,6 +63,14 @@ func (m *measurement) reportRestart(n int, took, cpu time.Duration) {
 	name := fmt.Sprintf("%d graphs: unchanged after a restart", n)
 	text := fmt.Sprintf("%.0f/s, %.2f s, CPU %.2f s", float64(n)/took.Seconds(), took.Seconds(), cpu.Seconds())
 	m.report.addFigure(figure{name, text, fmt.Sprintf("≥ %d/s", restartAim)})
+}
+
+// waitUntilManaged waits until the controller has executed graphs with n objects.
+func (c *controller) waitUntilManaged(ctx context.Context, n int) error {
+	return poll(ctx, func() (bool, error) {
+		managed, err := c.managed(ctx)
+		return managed >= n, err
+	})
 }
 
 // managed returns the number of objects of the graphs that the controller has
