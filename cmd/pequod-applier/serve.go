@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,7 +33,7 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *inclust
 	o.Needs = []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")}
 	o.Setup = func(m manager.Manager) error {
 		graphs := s.Graphs
-		graphs.Metrics, graphs.AtRest = appliermetrics.New(metrics.Registry), debug.FreeOSMemory
+		graphs.Metrics, graphs.AtRest = appliermetrics.New(metrics.Registry), incluster.FreeMemory
 		return errors.Join(controller.Setup(m, graphs), s.SetupWebhooks(ctx, m, hooks.Applier, nil, nil))
 	}
 	return program.Run(ctx, config, o)

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -142,7 +141,7 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 		return err
 	}
 	graphs := s.Graphs
-	graphs.Metrics, graphs.AtRest = counters, debug.FreeOSMemory
+	graphs.Metrics, graphs.AtRest = counters, incluster.FreeMemory
 	graphs.Operator = &controller.Operator{
 		Account: func(rg *v1alpha1.ResourceGraph) (types.NamespacedName, error) {
 			return identity.Account(o.namespace, rg)
