@@ -53,7 +53,7 @@ func wrongNames(o v1alpha1.ObjectRef) func(yield func(field, wrong string) bool)
 		name := content.IsPathSegmentName(o.Name)
 		_ = check("apiVersion", o.APIVersion, version, "is not an apiVersion") &&
 			check("kind", o.Kind, kindPattern().MatchString(o.Kind), "is not a kind") &&
-			check("namespace", o.Namespace, len(validation.IsDNS1123Label(o.Namespace)) == 0, "is not a namespace's name") &&
+			check("namespace", o.Namespace, o.Namespace == "" || len(validation.IsDNS1123Label(o.Namespace)) == 0, "is not a namespace's name") &&
 			check("name", o.Name, len(name) == 0, strings.Join(name, ", "))
 	}
 }

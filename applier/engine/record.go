@@ -11,7 +11,7 @@ import (
 func (e *Engine) Inventory() *inventory.Inventory {
 	inv := *e.ledger.saved
 	inv.Owner, inv.Revision, inv.Complete, inv.Unsearched = e.owner, e.revision, e.ledger.complete, e.ledger.unsearched
-	inv.Entries = slices.Collect(maps.Values(e.ledger.entries))
+	inv.Entries = slices.AppendSeq(slices.Grow([]inventory.Entry(nil), len(e.ledger.entries)), maps.Values(e.ledger.entries))
 	inventory.Sort(inv.Entries)
 	return &inv
 }
