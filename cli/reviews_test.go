@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,7 +16,10 @@ import (
 )
 
 // reviewFormats are the formats of a report with the extensions of their expected output.
-var reviewFormats = map[string]string{"text": "txt", "markdown": "md", "json": "json"}
+var reviewFormats = map[string]string{"text": "txt", "markdown": "md", "html": "html", "json": "json"}
+
+// pageAssets are the style and the script of a page, which is the same for all reports.
+var pageAssets = regexp.MustCompile("(?s)<(style|script)>.*?</(?:style|script)>")
 
 // TestReviews makes a repository for each change in testdata/reviews, and compares the
 // reports about the change in all formats with the expected ones. Run the test with -update
@@ -37,7 +41,7 @@ func TestReviews(t *testing.T) {
 			t.Parallel()
 			repo := changedRepository(t, filepath.Join(dir, "base.txtar"), file)
 			reports := t.TempDir()
-			args := []string{"review", "--allow-secrets"}
+			args := []string{"review", "--allow-secrets", "--source-link", "https://example.com/{file}#L{line}"}
 			for format := range reviewFormats {
 				args = append(args, "--report", format+"="+filepath.Join(reports, format))
 			}
@@ -46,6 +50,10 @@ func TestReviews(t *testing.T) {
 				data, err := os.ReadFile(filepath.Join(reports, format))
 				if err != nil {
 					t.Fatalf("%v\n%s", err, out)
+				}
+				if format == "html" {
+					data = pageAssets.ReplaceAll(data, []byte("<$1>…</$1>"))
+					data = regexp.MustCompile("sha256-[A-Za-z0-9+/=]*").ReplaceAll(data, []byte("sha256-…"))
 				}
 				if format == "text" {
 					data = fmt.Appendf(data, "\nexit code %d\n", code)

@@ -322,3 +322,12 @@ func (d *decoder) positionOf(id, path string) problem.Position {
 	}
 	return at
 }
+
+// positions returns the positions of all nodes in the module, by their ids.
+func (d *decoder) positions() map[string]problem.Position {
+	at := make(map[string]problem.Position, len(d.nodes))
+	for _, n := range d.nodes {
+		at[n.id] = d.positionOf(n.id, "resource")
+	}
+	return at
+}

@@ -24,19 +24,20 @@ import (
 //
 // 4. Seal the graph.
 //
-// The second result are the objects of the graph; see [graph.Graph.Owned].
-func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.ResourceGraph, []string, problem.List) {
+// It returns the graph, its objects and the positions of its nodes in the module as the
+// parts of a [Result], which the caller completes.
+func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (Result, problem.List) {
 	out := v.LookupPath(cue.MakePath(cue.Str("output")))
 	d := &decoder{}
 	g := d.graph(out)
 	if d.problems.Failed() {
-		return nil, nil, d.problems
+		return Result{}, d.problems
 	}
 	rg := newGraph(in, p)
 	rg.Spec.Graph, rg.Spec.Adopt = *g, d.adopted
 	if in.adoptsAll() {
 		if err := adoptAll(rg); err != nil {
-			return nil, nil, problem.List{{Path: "metadata.annotations", Rule: problem.RuleGraph, Message: err.Error()}}
+			return Result{}, problem.List{{Path: "metadata.annotations", Rule: problem.RuleGraph, Message: err.Error()}}
 		}
 	}
 	// The check is shared with everything that executes graphs, so an accepted graph is
@@ -49,7 +50,7 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 		d.refuseSecrets()
 	}
 	if d.problems.Failed() {
-		return nil, nil, d.problems
+		return Result{}, d.problems
 	}
 	r.checkNodes(rg, d)
 	// The module's own violations come first, then those of the platform's
@@ -66,10 +67,10 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 		rg.Spec.Graph.Violations = append(rg.Spec.Graph.Violations, f.Violation)
 	}
 	if d.problems.Failed() {
-		return nil, nil, d.problems
+		return Result{}, d.problems
 	}
 	d.problems = append(d.problems, seal(rg)...)
-	return rg, read.Owned(), d.problems
+	return Result{Graph: rg, Owned: read.Owned(), Positions: d.positions()}, d.problems
 }
 
 // checkNodes calls [Options.Check] for every node. The decoded nodes have the

@@ -18,10 +18,10 @@ func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	v, problems := b.evaluate(in.data(p), p, in.Version())
 	res.Problems = append(res.Problems, withoutName(in, problems)...)
 	if !res.Problems.Failed() && in.Name != "" {
-		g, owned, problems := r.graph(v, in, p)
+		rendered, problems := r.graph(v, in, p)
 		res.Problems = append(append(res.Problems, problems...), b.checkStatus(v)...)
 		if !res.Problems.Failed() {
-			res.Graph, res.Owned = g, owned
+			res.Graph, res.Owned, res.Positions = rendered.Graph, rendered.Owned, rendered.Positions
 		}
 	}
 	// A problem without a position is shown at the instance. One in a file of the

@@ -28,8 +28,10 @@ type Result struct {
 	// Graph is nil if Problems has an error.
 	Graph *v1alpha1.ResourceGraph
 	// Owned are the objects of the graph; see [graph.Graph.Owned].
-	Owned    []string
-	Problems problem.List
+	Owned []string
+	// Positions has the places of the nodes in the module, by their ids.
+	Positions map[string]problem.Position
+	Problems  problem.List
 }
 
 // Clashes adds the objects of a rendered instance, [Result.Owned], to claims, and

@@ -195,7 +195,7 @@ func (r *Report) addInstances(pairs []*pair, consequences map[objectdiff.Key][]f
 		default:
 			r.Counts.Changed++
 		}
-		in.Instance, in.At = from.Instance, from.At
+		in.Instance, in.At, in.Path = from.Instance, from.At, from.Path
 		if p.base != nil {
 			in.Before = p.base.Graph
 		}
@@ -204,10 +204,23 @@ func (r *Report) addInstances(pairs []*pair, consequences map[objectdiff.Key][]f
 		}
 		nodes := nodesOf(in.Before, in.After)
 		for _, o := range p.changed.Objects {
-			in.Objects = append(in.Objects, Object{ObjectDiff: o, Consequences: consequences[o.Key], Node: nodes[o.Key]})
+			in.Objects = append(in.Objects, Object{ObjectDiff: o, Consequences: consequences[o.Key], Node: nodes[o.Key], Module: p.module(nodes[o.Key], o.Action)})
 		}
 		r.Instances = append(r.Instances, in)
 	}
+}
+
+// module returns the place of a node in the module of the head, or in that of the base for
+// a removed object.
+func (p *pair) module(node string, a objectdiff.Action) Place {
+	u := p.head
+	if a == objectdiff.Remove || u == nil {
+		u = p.base
+	}
+	if u == nil {
+		return Place{}
+	}
+	return u.Nodes[node]
 }
 
 // nodesOf returns the ids of the nodes by their objects. Those of later graphs win.

@@ -77,6 +77,8 @@ type Instance struct {
 	Action objectdiff.Action
 	// At is the position of the instance in the head, or in the base if it is removed.
 	At problem.Position
+	// Path is the path of the file in the repository.
+	Path string
 	// Group is the index in [Report.Groups].
 	Group int
 	// Before and After are the graphs. Either is nil if that side has none.
@@ -92,6 +94,16 @@ type Object struct {
 	Consequences []forecast.Consequence
 	// Node is the id of the node in the graph, or "" for an object without one.
 	Node string
+	// Module is the place of the node in the module, on the side that has the object.
+	Module Place
+}
+
+// Place is a position in a file that may be in the repository.
+type Place struct {
+	problem.Position
+	// Path is the path of the file in the repository, or "" if it is elsewhere, such as in
+	// the cache of modules.
+	Path string
 }
 
 // Group is a set of instances with the same changes. The changes of the first one stand

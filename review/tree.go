@@ -27,6 +27,9 @@ type Unit struct {
 	Path string
 	// At is the position at which the document begins.
 	At problem.Position
+	// Nodes has the places of the graph's nodes in the module, by their ids. It may be
+	// empty.
+	Nodes map[string]Place
 	// Graph is the rendered graph. It is nil for a plain object.
 	Graph *v1alpha1.ResourceGraph
 	// Objects are those of a plain manifest. Those of a graph are read from it.

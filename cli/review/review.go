@@ -15,12 +15,13 @@ import (
 	"github.com/pequod-io/pequod/cli/sides"
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/review"
+	"github.com/pequod-io/pequod/review/html"
 	"github.com/pequod-io/pequod/review/markdown"
 	"github.com/pequod-io/pequod/review/text"
 )
 
 // reviewFormats are the values of -o of review, and the formats of --report.
-var reviewFormats = []string{"text", "markdown", "json"}
+var reviewFormats = []string{"text", "markdown", "html", "json"}
 
 // reviewOptions are the flags of review.
 type reviewOptions struct {
@@ -35,8 +36,9 @@ type reviewOptions struct {
 	failOn []string
 	// maxSize is the limit of markdown in characters; 0 means no limit.
 	maxSize int
-	// link is the address of the whole report.
-	link string
+	// link is the address of the whole report, and sourceLink that of a file of the head.
+	link       string
+	sourceLink string
 }
 
 // newReviewCommand returns the command "review".
@@ -65,6 +67,9 @@ such a condition. A base that can't be rendered is no error.`,
   # A comment on a pull request, and the same as JSON
   pequod review -f apps/ -o markdown --report json=review.json > comment.md
 
+  # A page for the artifacts of a pipeline
+  pequod review -f apps/ -o html --source-link 'https://github.com/acme/apps/blob/4f2c1aa/{file}#L{line}' > review.html
+
   # Refuse changes that delete objects or lose data
   pequod review -f apps/ --fail-on removals,data-loss`,
 		Args: cobra.NoArgs,
@@ -84,6 +89,8 @@ func (o *reviewOptions) addFlags(cmd *cobra.Command) {
 	fl.StringSliceVar(&o.failOn, "fail-on", nil, "exit with 1 if the change has one of these: "+strings.Join(conditionNames(), ", "))
 	fl.IntVar(&o.maxSize, "max-size", commentSize, "truncate markdown to this number of characters; 0 means no limit")
 	fl.StringVar(&o.link, "link", "", "address of the whole report, which a truncated one names")
+	fl.StringVar(&o.sourceLink, "source-link", "", "address of a file at the hosting site, to which html links; {file} is its path from the working directory, and {line} a line")
+	command.Must(cmd.RegisterFlagCompletionFunc("source-link", cobra.NoFileCompletions))
 	command.Must(cmd.RegisterFlagCompletionFunc("base", cobra.NoFileCompletions))
 	command.Must(cmd.RegisterFlagCompletionFunc("link", cobra.NoFileCompletions))
 	command.Must(cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(conditionNames(), cobra.ShellCompDirectiveNoFileComp)))
@@ -105,6 +112,9 @@ func (o *reviewOptions) validate() error {
 	}
 	if slices.Contains(o.Filenames, "-") {
 		return errors.New("review compares files with those of a revision; stdin has no revision")
+	}
+	if o.sourceLink != "" && (!strings.HasPrefix(o.sourceLink, "https://") && !strings.HasPrefix(o.sourceLink, "http://") || !strings.Contains(o.sourceLink, "{file}")) {
+		return fmt.Errorf("--source-link: want an address that begins with https:// and contains {file}, not %q", o.sourceLink)
 	}
 	for _, name := range o.failOn {
 		if !slices.Contains(conditionNames(), name) {
@@ -135,11 +145,11 @@ func (o *reviewOptions) run(ctx context.Context, cmd *cobra.Command, env command
 	r.Link = o.link
 	for _, report := range o.reports {
 		format, file, _ := strings.Cut(report, "=")
-		if err := replaceFile(file, func(w io.Writer) error { return writeReport(w, r, format, 0, nil) }); err != nil {
+		if err := replaceFile(file, func(w io.Writer) error { return o.write(w, r, format, 0, nil) }); err != nil {
 			return err
 		}
 	}
-	if err := writeReport(env.Out, r, o.output, o.maxSize, style.Painter{Color: style.Colored(env.Out)}.Sign); err != nil {
+	if err := o.write(env.Out, r, o.output, o.maxSize, style.Painter{Color: style.Colored(env.Out)}.Sign); err != nil {
 		return command.OutputError(err)
 	}
 	return command.ExitWith(o.exitCode(r))
@@ -179,13 +189,15 @@ func (o *reviewOptions) exitCode(r *review.Report) int {
 	return command.ExitOK
 }
 
-// writeReport prints a report in one of reviewFormats.
-func writeReport(w io.Writer, r *review.Report, format string, maxSize int, paint func(byte, bool, string) string) error {
+// write prints a report in one of reviewFormats.
+func (o *reviewOptions) write(w io.Writer, r *review.Report, format string, maxSize int, paint func(byte, bool, string) string) error {
 	switch format {
 	case "json":
 		return review.WriteJSON(w, r)
 	case "markdown":
 		return markdown.Write(w, r, maxSize)
+	case "html":
+		return html.Write(w, r, html.Options{Source: o.sourceLink})
 	}
 	return text.Write(w, r, paint)
 }

@@ -3,6 +3,8 @@ package sides
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -28,6 +30,8 @@ type Side struct {
 	documents []document
 	// results are those of documents without problems, by path and position.
 	results map[place]render.Result
+	// moduleFiles has the files of modules as readers know them.
+	moduleFiles map[string]review.Place
 }
 
 // document is a document of the input with its problems.
@@ -53,7 +57,7 @@ func (s *Side) placeOf(in *render.Instance) place {
 // again if all inputs are equal; other may be nil. Everything that fails becomes a failure of
 // the tree. An error means that ctx is done.
 func Render(ctx context.Context, env command.Env, flags *input.RenderFlags, from *Checkout, name review.Side, other *Side) (*Side, error) {
-	s := &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags, results: map[place]render.Result{}}
+	s := &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags, results: map[place]render.Result{}, moduleFiles: map[string]review.Place{}}
 	f := *flags
 	f.Failed = func(name string, err error) { s.fail("platform "+name, "", err) }
 	f.Observer = input.Observer{
@@ -165,8 +169,29 @@ func (s *Side) unit(d document, path string) review.Unit {
 	}
 	if r, ok := s.results[s.placeOf(in)]; ok && !d.problems.Failed() {
 		u.Graph, u.Instance.Graph = r.Graph, r.Graph.Name
+		u.Nodes = make(map[string]review.Place, len(r.Positions))
+		for id, at := range r.Positions {
+			u.Nodes[id] = s.modulePlace(at)
+		}
 	}
 	return u
+}
+
+// modulePlace returns a position in a module for readers. Embedded modules have files that
+// exist nowhere, and others are outside of the repository.
+func (s *Side) modulePlace(at problem.Position) review.Place {
+	known, ok := s.moduleFiles[at.File]
+	if !ok {
+		known.File = s.Checkout.Shown(at.File)
+		if path := s.Checkout.Relative(at.File); filepath.IsLocal(filepath.FromSlash(path)) {
+			if _, err := os.Stat(at.File); err == nil {
+				known.Path = path
+			}
+		}
+		s.moduleFiles[at.File] = known
+	}
+	known.Line, known.Column = at.Line, at.Column
+	return known
 }
 
 // cause returns the platform that could not be loaded, if there is one.

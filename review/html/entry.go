@@ -35,6 +35,7 @@ type entry struct {
 	Warnings     []string
 	Fields       template.HTML
 	Lines        template.HTML
+	Module       place // of the node
 }
 
 // block returns the instances with the given indexes, with the objects of the first one.
@@ -45,7 +46,7 @@ func (o Options) block(r *review.Report, indexes []int, ids map[int]map[objectdi
 	entries := map[objectdiff.Key]string{}
 	for i := range first.Objects {
 		*next++
-		e := newEntry(&first.Objects[i], fmt.Sprintf("o%d", *next))
+		e := o.entry(&first.Objects[i], fmt.Sprintf("o%d", *next))
 		entries[first.Objects[i].Key] = e.ID
 		b.Objects = append(b.Objects, e)
 	}
@@ -53,15 +54,19 @@ func (o Options) block(r *review.Report, indexes []int, ids map[int]map[objectdi
 		in := &r.Instances[i]
 		ids[i] = entries
 		name := objectdiff.Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
-		b.Instances = append(b.Instances, instance{Name: name, Namespace: in.Namespace, At: o.place(at(in))})
+		b.Instances = append(b.Instances, instance{Name: name, Namespace: in.Namespace, At: o.at(in)})
 	}
 	return b
 }
 
-func newEntry(o *review.Object, id string) entry {
+func (opts Options) entry(o *review.Object, id string) entry {
+	path := o.Module.Path
+	if o.Action == objectdiff.Remove {
+		path = "" // the head may not have the file
+	}
 	e := entry{
 		ID: id, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Consequences: o.Consequences, Effects: o.Effects(),
-		Lines: objectLines(&o.ObjectDiff),
+		Lines: objectLines(&o.ObjectDiff), Module: opts.place(o.Module.Position, path),
 	}
 	e.Sign, e.Class = signOf(o.Action)
 	if o.Action == objectdiff.Modify {

@@ -28,7 +28,8 @@ type Options struct {
 	//
 	//	https://github.com/acme/apps/blob/4f2c1aa/{file}#L{line}
 	//
-	// It must begin with https:// or http://. If it is empty, positions are text.
+	// It must begin with https:// or http://. If it is empty, positions are text. Files
+	// outside of the repository and those of removed objects are text, too.
 	Source string
 }
 

@@ -59,7 +59,7 @@ func TestPlaces(t *testing.T) {
 		"https://example.com/blob/1a2b/{file}#L{line}": {Text: "apps/a b#?.yaml:7", Href: "https://example.com/blob/1a2b/apps/a%20b%23%3F.yaml#L7"},
 		"javascript:alert(1)":                          {Text: "apps/a b#?.yaml:7"},
 	} {
-		if got := (Options{Source: source}).place(at); got != want {
+		if got := (Options{Source: source}).place(at, at.File); got != want {
 			t.Errorf("%s: %v, want %v", source, got, want)
 		}
 	}

@@ -14,8 +14,10 @@ type place struct {
 	Href string
 }
 
-// place returns a position for the page. A position without a file yields the zero value.
-func (o Options) place(at problem.Position) place {
+// place returns a position for the page, with the address of path, which is that of the
+// file in the repository, or "" for files elsewhere. A position without a file yields the
+// zero value.
+func (o Options) place(at problem.Position, path string) place {
 	if at.File == "" {
 		return place{}
 	}
@@ -24,8 +26,8 @@ func (o Options) place(at problem.Position) place {
 		text += ":" + strconv.Itoa(at.Line)
 	}
 	p := place{Text: shown(text)}
-	if strings.HasPrefix(o.Source, "https://") || strings.HasPrefix(o.Source, "http://") {
-		segments := strings.Split(at.File, "/")
+	if path != "" && (strings.HasPrefix(o.Source, "https://") || strings.HasPrefix(o.Source, "http://")) {
+		segments := strings.Split(path, "/")
 		for i, s := range segments {
 			segments[i] = url.PathEscape(s)
 		}

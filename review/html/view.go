@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/review"
 	"github.com/pequod-io/pequod/review/drawing"
@@ -112,7 +111,7 @@ func (o Options) unknown(u review.Unknown) unknown {
 		if p.Path != "" {
 			text = p.Path + ": " + text
 		}
-		out.Reasons = append(out.Reasons, reason{At: o.place(p.Position), Text: text, Hint: p.Hint})
+		out.Reasons = append(out.Reasons, reason{At: o.place(p.Position, ""), Text: text, Hint: p.Hint})
 	}
 	return out
 }
@@ -177,10 +176,14 @@ func (v view) Summary() string {
 		"; " + source.Count(v.Counts.Unchanged, "instance") + " without changes"
 }
 
-// at returns where an instance is written.
-func at(in *review.Instance) problem.Position {
-	if in.At.File == "" {
-		return problem.Position{File: in.File}
+// at returns where an instance is written. A removed one has no file to open.
+func (o Options) at(in *review.Instance) place {
+	at, path := in.At, in.Path
+	if at.File == "" {
+		at.File = in.File
 	}
-	return in.At
+	if in.Action == objectdiff.Remove {
+		path = ""
+	}
+	return o.place(at, path)
 }
