@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -25,7 +24,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/config"
-	"github.com/pequod-io/pequod/operator/admission/serve"
 )
 
 // TestBuilt holds that pequod installs what kubectl apply -k does.
@@ -108,103 +106,6 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestWebhook checks what the component adds, also with cert-manager, and that a namespace
-// reaches all of it.
-func TestWebhook(t *testing.T) {
-	const certManager = "components: [../webhook, ../certmanager]\n"
-	base := buildIn(t, "applier", "")
-	own := buildIn(t, "applier", "components: [../webhook]\nnamespace: elsewhere\n")
-	var deployment appsv1.Deployment
-	convert(t, object(t, own, "Deployment", "pequod-applier"), &deployment)
-	container := deployment.Spec.Template.Spec.Containers[0]
-	if !slices.Contains(container.Args, "--webhooks") || !slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == "webhook" && p.ContainerPort == 9443 }) {
-		t.Errorf("container: %v, %v", container.Args, container.Ports)
-	}
-	var service corev1.Service
-	convert(t, object(t, own, "Service", "pequod-webhook"), &service)
-	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(deployment.Spec.Template.Labels)) {
-		t.Errorf("the Service selects %v", service.Spec.Selector)
-	}
-	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
-	convert(t, object(t, own, "ValidatingWebhookConfiguration", "pequod-webhook"), &configuration)
-	w := configuration.Webhooks[0]
-	if s := w.ClientConfig.Service; s.Namespace != "elsewhere" || s.Name != serve.Applier || *s.Path != serve.GraphsPath || configuration.Name != serve.Applier {
-		t.Errorf("client: %+v", s)
-	}
-	if bytes.Contains(own, []byte("pequod-system")) {
-		t.Errorf("something is left in pequod-system:\n%s", own)
-	}
-	count := func(text []byte) int { return bytes.Count(text, []byte("\nkind: ")) }
-	if got := count(own) - count(base); got != 6 {
-		t.Errorf("webhook adds %d objects, want 6", got)
-	}
-
-	managed := buildIn(t, "applier", certManager)
-	convert(t, object(t, managed, "Deployment", "pequod-applier"), &deployment)
-	container = deployment.Spec.Template.Spec.Containers[0]
-	if !slices.Contains(container.Args, "--webhook-cert-path="+container.VolumeMounts[0].MountPath) {
-		t.Errorf("cert-manager: %v, %v", container.Args, container.VolumeMounts)
-	}
-	certificate := object(t, managed, "Certificate", "pequod-webhook")
-	secret, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName")
-	names, _, _ := unstructured.NestedStringSlice(certificate.Object, "spec", "dnsNames")
-	if secret != deployment.Spec.Template.Spec.Volumes[0].Secret.SecretName || !slices.Contains(names, "pequod-webhook.pequod-system.svc") {
-		t.Errorf("cert-manager: Secret %s for %v", secret, names)
-	}
-	if got := count(managed) - count(base); got != 6 { // a Certificate and an Issuer, no Role and RoleBinding
-		t.Errorf("cert-manager: %d more objects, want 6", got)
-	}
-}
-
-// TestManagerWebhook checks what the component for the manager adds, also with cert-manager, and
-// that a namespace reaches all of it.
-func TestManagerWebhook(t *testing.T) {
-	base := buildIn(t, "default", "")
-	own := buildIn(t, "default", "components: [../webhook/manager]\nnamespace: elsewhere\n")
-	var deployment appsv1.Deployment
-	convert(t, object(t, own, "Deployment", "pequod-controller-manager"), &deployment)
-	container := deployment.Spec.Template.Spec.Containers[0]
-	if !slices.Contains(container.Args, "--webhooks") || !slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == "webhook" && p.ContainerPort == 9443 }) {
-		t.Errorf("container: %v, %v", container.Args, container.Ports)
-	}
-	var service corev1.Service
-	convert(t, object(t, own, "Service", serve.Manager), &service)
-	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(deployment.Spec.Template.Labels)) {
-		t.Errorf("the Service selects %v", service.Spec.Selector)
-	}
-	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
-	convert(t, object(t, own, "ValidatingWebhookConfiguration", serve.Manager), &configuration)
-	w := configuration.Webhooks[0]
-	if s := w.ClientConfig.Service; s.Namespace != "elsewhere" || s.Name != serve.Manager || *s.Path != serve.TransformsPath || *w.FailurePolicy != admissionregistrationv1.Ignore {
-		t.Errorf("client: %+v", s)
-	}
-	if bytes.Contains(own, []byte("pequod-system")) {
-		t.Errorf("something is left in pequod-system:\n%s", own)
-	}
-	count := func(text []byte) int { return bytes.Count(text, []byte("\nkind: ")) }
-	if got := count(own) - count(base); got != 6 {
-		t.Errorf("webhook adds %d objects, want 6", got)
-	}
-
-	managed := buildIn(t, "default", "components: [../webhook/manager, ../certmanager/manager]\n")
-	convert(t, object(t, managed, "Deployment", "pequod-controller-manager"), &deployment)
-	container = deployment.Spec.Template.Spec.Containers[0]
-	mount := container.VolumeMounts[len(container.VolumeMounts)-1]
-	volumes := deployment.Spec.Template.Spec.Volumes
-	if !slices.Contains(container.Args, "--webhook-cert-path="+mount.MountPath) || len(container.VolumeMounts) != 2 || len(volumes) != 2 || volumes[1].Name != mount.Name {
-		t.Errorf("cert-manager: %v, %v, %v", container.Args, container.VolumeMounts, volumes)
-	}
-	certificate := object(t, managed, "Certificate", serve.Manager)
-	secret, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName")
-	names, _, _ := unstructured.NestedStringSlice(certificate.Object, "spec", "dnsNames")
-	if secret != volumes[1].Secret.SecretName || !slices.Contains(names, serve.Manager+".pequod-system.svc") {
-		t.Errorf("cert-manager: Secret %s for %v", secret, names)
-	}
-	if got := count(managed) - count(base); got != 6 { // a Certificate and an Issuer, no Role and RoleBinding
-		t.Errorf("cert-manager: %d more objects, want 6", got)
-	}
-}
-
 // TestNetworkPolicy checks that each installed policy selects the program, admits
 // the ports that the Deployment names, and lets it reach an API server at any TCP port.
 func TestNetworkPolicy(t *testing.T) {
@@ -280,121 +181,6 @@ func TestNamespace(t *testing.T) {
 			t.Errorf("%d places name the namespace, want %d", got, want)
 		}
 	}
-}
-
-// TestNarrow holds that the programs write, by their own rights, only what is their own.
-func TestNarrow(t *testing.T) {
-	want := []string{
-		"Role leases create",
-		"Role leases get update", // of one name
-		"ClusterRole resourcegraphs get list patch watch",
-		"ClusterRole resourcegraphs/status patch",
-		"ClusterRole customresourcedefinitions get list",
-		"ClusterRole events create patch",
-		"ClusterRole serviceaccounts get impersonate",
-		"ClusterRole tokenreviews create",
-		"ClusterRole subjectaccessreviews create",
-	}
-	got := rights(t, config.Applier, "pequod-applier")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what the applier may do itself (-want +got):\n%s", diff)
-	}
-	want = []string{
-		"Role serviceaccounts create delete impersonate patch",
-		"Role leases create",
-		"Role leases get update", // of one name
-		"ClusterRole transforms get list patch watch",
-		"ClusterRole transforms/status patch",
-		"ClusterRole resourcegraphs/status patch",
-		"ClusterRole resourcegraphs create delete get list operate patch watch",
-		"ClusterRole customresourcedefinitions create delete get list patch watch",
-		"ClusterRole customresourcedefinitions/status patch update",
-		"ClusterRole clusterroles create delete get list patch watch",
-		"ClusterRole clusterrolebindings create delete get list patch watch",
-		"ClusterRole roles create delete get list patch watch",
-		"ClusterRole rolebindings create delete get list patch watch",
-		"ClusterRole serviceaccounts get list watch",
-		"ClusterRole validatingadmissionpolicies get list watch",       // of one name
-		"ClusterRole validatingadmissionpolicybindings get list watch", // of one name
-		"ClusterRole events create patch",
-		"ClusterRole tokenreviews create",
-		"ClusterRole subjectaccessreviews create",
-	}
-	got = rights(t, config.Operator, "pequod-manager", "pequod-manager-accounts", "pequod-manager-leader-election")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what the manager may do itself (-want +got):\n%s", diff)
-	}
-}
-
-// TestGrants checks that the manager can't grant by default what gives other rights, reads
-// Secrets or reaches beyond namespaces, and that it never ignores the rule of escalation.
-func TestGrants(t *testing.T) {
-	for _, right := range rights(t, config.Operator, "pequod-manager-workloads", "pequod-manager-instances") {
-		resource := strings.Fields(right)[1]
-		if slices.Contains([]string{"secrets", "nodes", "namespaces", "pods/exec", "serviceaccounts/token"}, resource) || strings.Contains(resource, "role") {
-			t.Error(right)
-		}
-	}
-	for _, verb := range []string{"escalate", "bind"} {
-		if bytes.Contains(config.Operator, []byte("  - "+verb+"\n")) {
-			t.Errorf("somebody may %s", verb)
-		}
-	}
-	for doc := range strings.SplitSeq(string(config.Operator), "\n---\n") {
-		if strings.Contains(doc, "kind: ClusterRoleBinding\n") && strings.Contains(doc, "name: pequod-manager-impersonate\n") {
-			t.Error("the manager may act as every account of the cluster")
-		}
-	}
-}
-
-// TestConstrainedManager checks that a constrained manager may do as others exactly the requests
-// for objects of graphs among those that it may grant.
-func TestConstrainedManager(t *testing.T) {
-	const prefix = "impersonate-on:serviceaccount:"
-	requests := []string{"get", "list", "watch", "create", "patch", "delete"}
-	var want, got []string
-	for _, right := range rights(t, config.Operator, "pequod-manager-workloads") {
-		fields := strings.Fields(right)
-		for _, verb := range fields[2:] {
-			// Causes are listed.
-			if slices.Contains(requests, verb) && (slices.Contains(fields, "create") || verb == "list") {
-				want = append(want, fields[1]+" "+prefix+verb)
-			}
-		}
-	}
-	for _, right := range rights(t, config.ConstrainedManager, "pequod-manager-constrained") {
-		fields := strings.Fields(right)
-		for _, verb := range fields[2:] {
-			got = append(got, fields[1]+" "+verb)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-what can be granted +what the component has):\n%s", diff)
-	}
-}
-
-// rights returns what roles of given names allow.
-func rights(t *testing.T, installed []byte, names ...string) (got []string) {
-	t.Helper()
-	for doc := range strings.SplitSeq(string(installed), "\n---\n") {
-		var role rbacv1.ClusterRole
-		if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Contains(names, role.Name) || role.Kind != "ClusterRole" && role.Kind != "Role" {
-			continue
-		}
-		for _, rule := range role.Rules {
-			slices.Sort(rule.Verbs)
-			for _, resource := range rule.Resources {
-				got = append(got, strings.Join(append([]string{role.Kind, resource}, rule.Verbs...), " "))
-			}
-			if len(rule.NonResourceURLs) > 0 {
-				t.Errorf("%s may %v %v", role.Kind, rule.Verbs, rule.NonResourceURLs)
-			}
-		}
-	}
-	return got
 }
 
 // TestShared checks that the objects of both installations are the same, so that they agree
