@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -28,33 +27,14 @@ import (
 	"github.com/pequod-io/pequod/test/process"
 )
 
-// hook is a cluster with config/applier and config/webhook. The control plane of tests has
-// no network of Services, so the configuration calls the applier by its address.
-type hook struct {
-	*harness.Cluster
-	account *rest.Config
-	address string
-}
+// hook is a cluster in which the applier is installed with its webhook, and with authors.
+type hook struct{ *process.Hooked }
 
-func installHook(t *testing.T) *hook {
+func installHook(t *testing.T) hook {
 	t.Helper()
-	c, account := installed.Install(t)
-	h := &hook{c, account, process.FreeAddress(t)}
-	h.configure(t)
-	c.Apply(t, authors(c.Namespace))
+	h := hook{installed.InstallHooked(t, process.Webhooks{Manifests: config.Webhook(), Configuration: hooks.Applier, Path: hooks.GraphsPath})}
+	h.Apply(t, authors(h.Namespace))
 	return h
-}
-
-// configure applies config/webhook.
-func (h *hook) configure(t *testing.T) {
-	t.Helper()
-	h.Apply(t, string(config.Webhook()))
-	patch := fmt.Sprintf(`[{"op": "remove", "path": "/webhooks/0/clientConfig/service"}, {"op": "add", "path": "/webhooks/0/clientConfig/url", "value": "https://%s%s"}]`,
-		h.address, hooks.GraphsPath)
-	if _, err := h.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(t.Context(), hooks.Applier,
-		types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // authors are users who may write graphs and ConfigMaps: "configmaps" has no further right,
@@ -82,14 +62,8 @@ func authors(namespace string) string {
 `, "NS", namespace)
 }
 
-// run starts an applier with the webhook.
-func (h *hook) run(t *testing.T, args ...string) *process.Process {
-	t.Helper()
-	return installed.Start(t, h.Cluster, h.account, append([]string{"--webhooks", "--webhook-bind-address=" + h.address, "--webhook-namespace=" + process.Namespace}, args...)...)
-}
-
 // as returns the graphs of the test's namespace for a user with a token.
-func (h *hook) as(t *testing.T, user string) dynamic.ResourceInterface {
+func (h hook) as(t *testing.T, user string) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(h.ServiceAccount(t, h.Namespace, user))
 	if err != nil {
@@ -136,7 +110,7 @@ func refused(t *testing.T, what string, err error, message string) {
 func TestAuthorsAreChecked(t *testing.T) {
 	t.Parallel()
 	h := installHook(t)
-	h.run(t).Ready(t)
+	h.Run(t).Ready(t)
 	ctx := t.Context()
 	poor, edit, root, other := h.as(t, "configmaps"), h.as(t, "edit"), h.as(t, "root"), h.as(t, "impersonator")
 	create := metav1.CreateOptions{FieldManager: "test"}
@@ -263,7 +237,7 @@ func TestWebhookInAnyOrder(t *testing.T) {
 		refused(t, name, err, "get secrets/admin")
 	}
 	locked("before")
-	p := h.run(t)
+	p := h.Run(t)
 	p.Ready(t)
 	works("first")
 
@@ -283,7 +257,7 @@ func TestWebhookInAnyOrder(t *testing.T) {
 		t.Errorf("the applier's namespace while it doesn't run: %v", err)
 	}
 
-	p = h.run(t)
+	p = h.Run(t)
 	p.Ready(t)
 	works("restarted")
 	// The applier's rights to serve are taken away and come back, as by a roll-back.
@@ -294,7 +268,7 @@ func TestWebhookInAnyOrder(t *testing.T) {
 		_, err := h.as(t, "configmaps").Create(ctx, authored(t, "unchecked", "{suspend: true}", aSecret), metav1.CreateOptions{})
 		return err
 	})
-	h.configure(t)
+	h.Configure(t)
 	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		_, err := h.as(t, "configmaps").Create(ctx, authored(t, "checked", "{suspend: true}", aSecret), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err == nil || !strings.Contains(err.Error(), "denied the request") {
@@ -312,12 +286,12 @@ func TestWebhookInAnyOrder(t *testing.T) {
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	h := installHook(t)
-	p := h.run(t)
+	p := h.Run(t)
 	p.Ready(t)
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	post := func(path, kind string, body io.Reader) (int, string) {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+h.address+path, body)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+h.Address+path, body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,7 +327,7 @@ func TestHostileConnections(t *testing.T) {
 		}
 	}
 	// No TLS, and connections that say nothing: more than requests may be in progress.
-	plain, err := http.Get("http://" + h.address + hooks.GraphsPath)
+	plain, err := http.Get("http://" + h.Address + hooks.GraphsPath)
 	if err == nil {
 		plain.Body.Close()
 	}
@@ -361,7 +335,7 @@ func TestHostileConnections(t *testing.T) {
 		t.Errorf("without TLS: %s", plain.Status)
 	}
 	for range 100 {
-		conn, err := net.Dial("tcp", h.address)
+		conn, err := net.Dial("tcp", h.Address)
 		if err != nil {
 			t.Fatal(err)
 		}
