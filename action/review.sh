@@ -35,7 +35,7 @@ review=(review ${args[@]+"${args[@]}"} -o markdown --max-size 60000)
 [[ -z $INPUT_BASE ]] || review+=(--base "$INPUT_BASE")
 [[ -z $INPUT_LINK ]] || review+=(--link "$INPUT_LINK")
 [[ -z $INPUT_FAIL_ON ]] || review+=(--fail-on "$INPUT_FAIL_ON")
-for format in json text; do
+for format in json html text; do
 	review+=(--report "$format=$OUT/review.$format")
 done
 reviewed=0

@@ -131,7 +131,7 @@ func TestReleaseNames(t *testing.T) {
 	}
 	_, version, _ := strings.Cut(readFile(t, "config/chart/Chart.yaml"), "\nappVersion: ")
 	version, _, _ = strings.Cut(version, "\n")
-	for _, file := range actions(t) {
+	for _, file := range append(actions(t), component) {
 		if !strings.Contains(readFile(t, file), "default: "+version+"\n") {
 			t.Errorf("%s doesn't install %s", file, version)
 		}
