@@ -240,7 +240,7 @@ func (b *env) wantOwned(name, want string) {
 // eventually waits for a condition that others bring about.
 func (b *env) eventually(what string, ok func(ctx context.Context) bool) {
 	b.t.Helper()
-	harness.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
+	harness.Eventually(b.t, time.Minute, func(ctx context.Context) error {
 		if !ok(ctx) {
 			return fmt.Errorf("not yet: %s", what)
 		}

@@ -124,7 +124,7 @@ func TestStatusCause(t *testing.T) {
 	if _, err := a.Apply(t.Context(), rg, applier.Options{Timeout: 20 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, 20*time.Second, func(ctx context.Context) error {
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		state, err := a.Status(ctx, rg)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -63,6 +64,9 @@ func Account(t testing.TB, c *harness.Cluster, name string, rules ...rbacv1.Poli
 	}
 }
 
+// stopPatience bounds how long a manager may take to end on a busy machine.
+const stopPatience = 2 * time.Minute
+
 // Start runs a manager until stop is called, or the test ends. If the manager ends with an error,
 // the test fails, unless the error contains tolerated and that isn't empty.
 func Start(t testing.TB, m manager.Manager, tolerated string) (stop func()) {
@@ -72,8 +76,13 @@ func Start(t testing.TB, m manager.Manager, tolerated string) (stop func()) {
 	go func() { ended <- program.Start(ctx, m) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil && (tolerated == "" || !strings.Contains(err.Error(), tolerated)) {
-			t.Errorf("manager: %v", err)
+		select {
+		case err := <-ended:
+			if err != nil && (tolerated == "" || !strings.Contains(err.Error(), tolerated)) {
+				t.Errorf("manager: %v", err)
+			}
+		case <-time.After(stopPatience):
+			t.Errorf("manager: it has not ended after %s", stopPatience)
 		}
 	})
 	t.Cleanup(stop)

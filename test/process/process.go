@@ -134,13 +134,27 @@ func (p *Process) Run(t *testing.T) {
 	})
 }
 
-// Stop asks the program to end, and gives its exit code.
+// stopPatience bounds how long a program may take to end on a busy machine.
+const stopPatience = 2 * time.Minute
+
+// Stop asks the program to end, and returns its exit code. If the program does not end, its log shows
+// where it hangs.
 func (p *Process) Stop(t *testing.T) int {
 	t.Helper()
 	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	err := <-p.Done
+	var err error
+	select {
+	case err = <-p.Done:
+	case <-time.After(stopPatience):
+		_ = p.Cmd.Process.Signal(syscall.SIGQUIT) // it may end just now
+		select {
+		case <-p.Done:
+		case <-time.After(10 * time.Second):
+		}
+		t.Fatalf("the program has not ended after %s", stopPatience)
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

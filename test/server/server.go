@@ -64,6 +64,9 @@ type process struct {
 // seconds.
 const startPatience = 4 * time.Minute
 
+// stopPatience bounds a clean end. Usually it takes some seconds.
+const stopPatience = 2 * time.Minute
+
 // Start builds the control plane if necessary, starts it, and returns when it is
 // usable. If ctx is done before that, the control plane is stopped; afterwards
 // ctx has no effect.
@@ -116,12 +119,18 @@ func (s *Server) Done() <-chan struct{} { return s.current().done }
 
 // Stop shuts the server down cleanly and waits until it has ended. Closing its
 // standard input is the signal. If the server has ended already, Stop returns
-// how.
+// how. If it doesn't end, Stop kills it and returns an error.
 func (s *Server) Stop() error {
 	p := s.current()
 	_ = p.stdin.Close()
+	select {
+	case <-p.done:
+		return p.err
+	case <-time.After(stopPatience):
+	}
+	_ = p.command.Process.Kill() // it may have ended just now
 	<-p.done
-	return p.err
+	return fmt.Errorf("test cluster: not stopped after %s, and killed", stopPatience)
 }
 
 // Kill ends the server like a crash and waits until it has ended. It returns an
