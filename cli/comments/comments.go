@@ -14,9 +14,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // Comment is a comment of the token's account.
@@ -78,11 +79,11 @@ const (
 )
 
 // name is the form of the name of a comment. It can't end the marker.
-var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var name = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // CheckName returns an error if a name can't be that of a comment.
 func CheckName(s string) error {
-	if !name.MatchString(s) {
+	if !name().MatchString(s) {
 		return fmt.Errorf("name %q: want up to 100 letters, digits, dots, dashes and underscores", s)
 	}
 	return nil
@@ -97,12 +98,12 @@ func (p Post) marker() string {
 	return fmt.Sprintf("<!-- pequod:comment %s run=%d%s -->\n", p.Name, p.Run, state)
 }
 
-var markerForm = regexp.MustCompile(`^<!-- pequod:comment ([A-Za-z0-9._-]+) run=(\d{1,18})( hidden)? -->\r?\n`)
+var markerForm = lazyregexp.New(`^<!-- pequod:comment ([A-Za-z0-9._-]+) run=(\d{1,18})( hidden)? -->\r?\n`)
 
 // written returns what a marker tells of a comment. ok is false for a comment that has
 // none, or that of another name.
 func (p Post) written(body string) (run int64, text string, hidden, ok bool) {
-	m := markerForm.FindStringSubmatch(body)
+	m := markerForm().FindStringSubmatch(body)
 	if m == nil || m[1] != p.Name {
 		return 0, "", false, false
 	}

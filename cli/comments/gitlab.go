@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // gitlab has the notes of a merge request on GitLab.
@@ -22,11 +23,13 @@ type gitlab struct {
 func (*gitlab) Limit() int { return 1_000_000 }
 
 // quickAction is the beginning of a line that GitLab executes, such as /approve.
-var quickAction = regexp.MustCompile(`(?m)^([ \t]*)/`)
+var quickAction = lazyregexp.New(`(?m)^([ \t]*)/`)
 
 // Literal implements Host. A backslash keeps GitLab from executing a line as the
 // token's account. Code blocks get it, too: what is one is for GitLab to decide.
-func (*gitlab) Literal(markdown string) string { return quickAction.ReplaceAllString(markdown, `$1\/`) }
+func (*gitlab) Literal(markdown string) string {
+	return quickAction().ReplaceAllString(markdown, `$1\/`)
+}
 
 func (g *gitlab) path(format string, args ...any) string {
 	return fmt.Sprintf("/projects/%s/merge_requests/%d", url.PathEscape(g.project), g.number) + fmt.Sprintf(format, args...)

@@ -2,14 +2,14 @@ package comments
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
 // backticks are the runs that could end a code block.
-var backticks = regexp.MustCompile("`+")
+var backticks = lazyregexp.New("`+")
 
 // Plain returns Markdown that shows a text from strangers as it is: in a code block
 // whose fence is longer than every run of backticks in the text, with control
@@ -17,7 +17,7 @@ var backticks = regexp.MustCompile("`+")
 // commands. The result has at most limit UTF-16 units: lines that don't fit are counted.
 func Plain(text string, limit int) string {
 	fence := "```"
-	for _, run := range backticks.FindAllString(text, -1) {
+	for _, run := range backticks().FindAllString(text, -1) {
 		if len(run) >= len(fence) {
 			fence = run + "`"
 		}

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // ErrStale means that the pull request has moved on since the report was made, or that
@@ -70,7 +71,7 @@ type event struct {
 	} `json:"workflow_run"`
 }
 
-var repoForm = regexp.MustCompile(`^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`)
+var repoForm = lazyregexp.New(`^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`)
 
 func findGitHub(ctx context.Context, get func(string) string) (*Target, error) {
 	data, err := os.ReadFile(get("GITHUB_EVENT_PATH"))
@@ -81,7 +82,7 @@ func findGitHub(ctx context.Context, get func(string) string) (*Target, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return nil, fmt.Errorf("the event of the workflow: %w", err)
 	}
-	if !repoForm.MatchString(get("GITHUB_REPOSITORY")) || get("GITHUB_TOKEN") == "" {
+	if !repoForm().MatchString(get("GITHUB_REPOSITORY")) || get("GITHUB_TOKEN") == "" {
 		return nil, errors.New("GITHUB_REPOSITORY and GITHUB_TOKEN must be set")
 	}
 	header := http.Header{
