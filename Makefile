@@ -87,8 +87,9 @@ build: ## Build bin/pequod, bin/pequod-applier and bin/pequod-manager
 CLUSTER_PKGS := ./cmd/pequod-manager ./applier/controller ./cmd/pequod-applier ./test/docs ./cli/clusterscripts ./operator/... \
 	./applier ./applier/rbac ./inventory/configmap ./inventory/stored ./applier/cause ./applier/localapply ./applier/program ./test/...
 
-# Tests with a cluster mostly wait, so more packages are tested at once than there are processors.
-CLUSTER_JOBS ?= $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2 + 1))
+# How many of these packages are tested at once. Their tests mostly wait, but control planes need
+# memory: three packages have up to twelve of them.
+CLUSTER_JOBS ?= 3
 
 test: ## Run all tests, and the race detector if there is a C compiler
 	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \
