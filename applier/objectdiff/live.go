@@ -66,6 +66,32 @@ func CompareLive(objects []Live) (Diff, error) {
 	return d, nil
 }
 
+// LiveSides returns the objects before and after an apply, those that don't change
+// included. An object whose apply would fail stays as it is.
+func LiveSides(objects []Live) (before, after []Object, err error) {
+	for i := range objects {
+		l := &objects[i]
+		was, err := l.object(l.Before)
+		if err != nil {
+			return nil, nil, err
+		}
+		is, err := l.object(l.After)
+		if err != nil {
+			return nil, nil, err
+		}
+		if is == nil && !l.Leaving {
+			is = was
+		}
+		if was != nil {
+			before = append(before, *was)
+		}
+		if is != nil {
+			after = append(after, *is)
+		}
+	}
+	return before, after, nil
+}
+
 // diff returns the change of the object, or nil if there is none.
 func (l *Live) diff() (*ObjectDiff, error) {
 	before, err := l.object(l.Before)
@@ -84,6 +110,7 @@ func (l *Live) diff() (*ObjectDiff, error) {
 		o.Action, o.Key = Add, after.Key
 	case l.Leaving:
 		o.Action, o.Key, o.new = Remove, before.Key, nil
+		before.policy.orphaned = slices.ContainsFunc(l.Warnings, func(w problem.Problem) bool { return w.Rule == RuleOrphan })
 		if len(l.Warnings) == 0 { // an object that is not deleted has a warning already
 			warnRemoved(o)
 		}

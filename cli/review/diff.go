@@ -70,7 +70,9 @@ are the changes of an apply, found by a server-side dry run of every object. A f
 that another manager changed since the last apply is marked with that manager; other
 changes come from the graph. Values that are only known after the apply are not
 compared, nor are objects whose definition or namespace is part of the graph. If the
-apply of an object would fail, the object has a warning and counts as refused.
+apply of an object would fail, the object has a warning and counts as refused. Other
+warnings tell what the changes do in the cluster, such as a rolling restart or the loss
+of an address (docs/consequences.md).
 
 An account that may read objects but not patch them gets the same comparison without
 the API server: a new field then lacks the defaults that the API server would add to

@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/review/forecast"
 )
 
 // runLive compares graphs with a cluster: it plans their apply, with the same
@@ -55,20 +56,33 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 
 // liveDiff returns the changes of plans as a difference of objects: nodes that an
 // apply would change, and objects that it would remove or release. Unchanged
-// nodes, and those that the graph only observes, are left out.
+// nodes, and those that the graph only observes, are left out, but count for the
+// consequences of the others.
 func liveDiff(plans []*applier.Plan) (objectdiff.Diff, error) {
-	var objects []objectdiff.Live
+	var changed, all []objectdiff.Live
 	for _, plan := range plans {
 		for _, n := range plan.Nodes {
+			live := execute.LiveNode(plan, n)
+			all = append(all, live)
 			if n.Op != engine.Unchanged && n.Op != engine.Observed {
-				objects = append(objects, execute.LiveNode(plan, n))
+				changed = append(changed, live)
 			}
 		}
 		for _, l := range plan.Removals {
-			objects = append(objects, removal(plan, l))
+			live := removal(plan, l)
+			all, changed = append(all, live), append(changed, live)
 		}
 	}
-	return objectdiff.CompareLive(objects)
+	d, err := objectdiff.CompareLive(changed)
+	if err != nil {
+		return d, err
+	}
+	before, after, err := objectdiff.LiveSides(all)
+	if err != nil {
+		return d, err
+	}
+	forecast.Warn(&d, forecast.OfLive(d, before, after))
+	return d, nil
 }
 
 // removal returns the change of an object that leaves its graph: it is deleted,

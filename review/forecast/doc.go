@@ -14,6 +14,7 @@
 //
 //	consequence.go         the result
 //	forecast.go            from a diff to consequences
+//	warn.go                consequences as warnings of a diff
 //	rule.go                the rules; condition.go has their conditions by name
 //	leaves.go, default.go  the single fields of a change, and their defaults
 //	tree.go, pods.go, autoscaler.go

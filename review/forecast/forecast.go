@@ -16,9 +16,21 @@ func Of(d objectdiff.Diff, before, after []objectdiff.Object) map[objectdiff.Key
 	return Rules().Of(d, before, after)
 }
 
+// OfLive returns the consequences of a diff of objectdiff.CompareLive, as Of does;
+// objectdiff.LiveSides returns its sides. The dry run of the API server has decided what
+// is refused, except for objects that it couldn't check.
+func OfLive(d objectdiff.Diff, before, after []objectdiff.Object) map[objectdiff.Key][]Consequence {
+	return Rules().of(d, before, after, true)
+}
+
 // Of is [Of] with the rules of t.
 func (t Table) Of(d objectdiff.Diff, before, after []objectdiff.Object) map[objectdiff.Key][]Consequence {
-	s := &sides{before: newTree(before), after: newTree(after), changed: map[objectdiff.Key]*objectdiff.ObjectDiff{}}
+	return t.of(d, before, after, false)
+}
+
+// of returns the consequences of a diff. live is set for a diff of a dry run.
+func (t Table) of(d objectdiff.Diff, before, after []objectdiff.Object, live bool) map[objectdiff.Key][]Consequence {
+	s := &sides{live: live, before: newTree(before), after: newTree(after), changed: map[objectdiff.Key]*objectdiff.ObjectDiff{}}
 	for i := range d.Objects {
 		s.changed[d.Objects[i].Key] = &d.Objects[i]
 	}
@@ -65,9 +77,14 @@ func (t Table) leaf(c *collector, at *subject) {
 	if !ok {
 		r = Rule{Kind: "*", Effect: Unknown, Reason: UnknownReason}
 	}
-	if r.Effect == Refused && at.diff.New().RecreatedIfImmutable() {
-		r.Effect, r.Reason = Recreate, r.Reason+"; the node's policy deletes the object and creates it again"
-		d = at.pods()
+	if r.Effect == Refused {
+		switch {
+		case at.diff.Recreated || at.diff.New().RecreatedIfImmutable():
+			r.Effect, r.Reason = Recreate, r.Reason+"; the node's policy deletes the object and creates it again"
+			d = at.pods()
+		case at.sides.live && !at.diff.Refused && !at.unchecked():
+			r.Effect, r.Reason = InPlace, "the API server accepts it in a dry run"
+		}
 	}
 	if r.Effect.Restarts() && d.pods == 0 && !d.allNodes {
 		d.pods, d.allNodes = at.running()

@@ -48,7 +48,7 @@ func (t tree) count(o *objectdiff.Object) (n int, onNodes bool) {
 	if templatePath(o.Key) == nil {
 		return 0, false
 	}
-	if a, ok := t.autoscalerOf(o); ok {
+	if a, ok := t.autoscalerOf(o); ok && value(o, "spec.replicas") == nil {
 		return a.min, false
 	}
 	return number(value(o, "spec.replicas"), 1), false

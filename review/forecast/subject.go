@@ -8,10 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // sides are the objects before and after a change.
 type sides struct {
+	// live is set if the API server has checked the change in a dry run.
+	live          bool
 	before, after tree
 	changed       map[objectdiff.Key]*objectdiff.ObjectDiff
 }
@@ -40,6 +43,11 @@ type detail struct {
 	pods     int
 	allNodes bool
 	text     string // completes the reason
+}
+
+// unchecked reports whether a warning says that the API server couldn't check the object.
+func (s *subject) unchecked() bool {
+	return slices.ContainsFunc(s.diff.Warnings, func(w problem.Problem) bool { return w.Rule == objectdiff.RuleUnchecked })
 }
 
 // running returns the number of Pods that run before the change.
