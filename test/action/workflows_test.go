@@ -77,7 +77,7 @@ func TestWorkflows(t *testing.T) {
 			}
 		}
 	}
-	if used < 2 {
+	if used < 4 {
 		t.Errorf("the documents use the actions %d times", used)
 	}
 	if out, code := run(t, dir, os.Environ(), actionlint, "-no-color"); code != 0 {
