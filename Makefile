@@ -40,7 +40,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/operator.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln registry
+.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster pictures parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -164,6 +164,9 @@ notices: ## Write the licenses of all linked modules to THIRD_PARTY_NOTICES.txt
 
 costs: ## Print the size and the start-up time of each linked module
 	$(GO) run ./test/costs
+
+pictures: ## Make the pictures of the documents from real runs; screenshots need Chromium
+	$(GO) test -count=1 ./test/pictures -update
 
 parity: ## Compare generated CRDs with CUE, form by form
 	cd crdgen && $(GO) test -count=1 -run '^TestParity$$' -table

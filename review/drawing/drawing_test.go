@@ -82,6 +82,19 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// A part of a graph has no numbers of waves.
+func TestHeadings(t *testing.T) {
+	g := example("web")
+	g.Headings = []string{}
+	if _, text := elements(t, Element(g)); strings.Contains(text, "wave") {
+		t.Error("a drawing without headings numbers waves")
+	}
+	g.Headings = []string{"first"}
+	if _, text := elements(t, Element(g)); !strings.Contains(text, "old, unknown, first") || strings.Contains(text, "wave ") {
+		t.Error("a column lacks its heading")
+	}
+}
+
 // A name is cut in its box, and whole in its title. A name that no object can have is
 // cut there, too: the drawing stays small.
 func TestLongNames(t *testing.T) {

@@ -93,7 +93,7 @@ func (p placed) writeLegend(b *strings.Builder) {
 	if len(kinds) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "<g transform=\"translate(0 %d)\" aria-hidden=\"true\">\n", header+p.layout.Height+legendSpace-6)
+	fmt.Fprintf(b, "<g transform=\"translate(0 %d)\" aria-hidden=\"true\">\n", p.header()+p.layout.Height+legendSpace-6)
 	for i, kind := range kinds {
 		x := legendWidth(kinds[:i])
 		class := kind.class()

@@ -20,6 +20,9 @@ type Graph struct {
 	Title string
 	Nodes []Node
 	Edges []Edge
+	// Headings are the titles of the columns. If it is nil, columns are the waves of a
+	// whole graph, and have their numbers.
+	Headings []string
 }
 
 // A Node is a box.
@@ -97,22 +100,38 @@ func (n Node) id() string {
 	return n.Lines[0]
 }
 
-// name returns the accessible name of a node: its lines, its mark, its wave and the
+// name returns the accessible name of a node: its lines, its mark, its column and the
 // nodes that it waits for.
-func (n Node) name(wave int, waits []string) string {
+func (n Node) name(column string, waits []string) string {
 	parts := append([]string(nil), n.Lines...)
 	if n.Mark != Unmarked {
 		parts = append(parts, n.Mark.class())
 	}
-	parts = append(parts, fmt.Sprintf("wave %d", wave))
+	if column != "" {
+		parts = append(parts, column)
+	}
 	if len(waits) > 0 {
 		parts = append(parts, "waits for "+strings.Join(waits, ", "))
 	}
 	return strings.Join(parts, ", ")
 }
 
+// heading returns the title of a column, which counts from 0.
+func (g Graph) heading(column int) string {
+	switch {
+	case g.Headings == nil:
+		return fmt.Sprintf("wave %d", column+1)
+	case column < len(g.Headings):
+		return g.Headings[column]
+	}
+	return ""
+}
+
 // summary returns the accessible name of a drawing.
 func (g Graph) summary(waves int) string {
+	if g.Headings != nil {
+		return fmt.Sprintf("%s: %s", g.Title, source.Count(len(g.Nodes), "node"))
+	}
 	return fmt.Sprintf("%s: %s, %s", g.Title, source.Count(len(g.Nodes), "node"), source.Count(waves, "wave"))
 }
 

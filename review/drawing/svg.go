@@ -20,7 +20,8 @@ const (
 	leastWidth  = 120
 	mostLetters = 40  // in a box
 	mostName    = 800 // in an accessible name: more than any name of Kubernetes
-	header      = 26  // above the columns, for their titles
+	headerSpace = 26  // above the columns, for their titles
+	badgeSpace  = 10  // above columns without titles, for badges
 	titleHeight = 28
 	margin      = 12
 	legendSpace = 30
@@ -98,11 +99,19 @@ func place(g Graph) placed {
 func (p placed) width() int { return max(p.layout.Width, legendWidth(p.legend())) }
 
 func (p placed) height() int {
-	height := header + p.layout.Height
+	height := p.header() + p.layout.Height
 	if len(p.legend()) > 0 {
 		height += legendSpace
 	}
 	return height
+}
+
+// header is the space above the boxes.
+func (p placed) header() int {
+	if p.Headings != nil && len(p.Headings) == 0 {
+		return badgeSpace
+	}
+	return headerSpace
 }
 
 // write writes the columns, arrows, boxes and legend of a graph. Arrows are hidden
@@ -110,14 +119,17 @@ func (p placed) height() int {
 func (p placed) write(b *strings.Builder) {
 	b.WriteString("<g aria-hidden=\"true\">\n")
 	for i, c := range p.layout.Columns {
-		fmt.Fprintf(b, "<text class=\"g-wave\" x=\"%d\" y=\"12\">wave %d</text>\n", c.X, i+1)
+		if p.heading(i) == "" {
+			continue
+		}
+		fmt.Fprintf(b, "<text class=\"g-wave\" x=\"%d\" y=\"12\">%s</text>\n", c.X, text(cut(p.heading(i), mostLetters)))
 	}
-	fmt.Fprintf(b, "<g transform=\"translate(0 %d)\">\n", header)
+	fmt.Fprintf(b, "<g transform=\"translate(0 %d)\">\n", p.header())
 	for i := range p.Edges {
 		p.writeEdge(b, i)
 	}
 	b.WriteString("</g>\n</g>\n")
-	fmt.Fprintf(b, "<g role=\"list\" aria-label=\"%s\" transform=\"translate(0 %d)\">\n", text(cut(p.summary(len(p.layout.Columns)), mostName)), header)
+	fmt.Fprintf(b, "<g role=\"list\" aria-label=\"%s\" transform=\"translate(0 %d)\">\n", text(cut(p.summary(len(p.layout.Columns)), mostName)), p.header())
 	waits := p.waits()
 	for i := range p.Nodes {
 		p.writeNode(b, i, waits[i])
@@ -136,7 +148,7 @@ func (p placed) writeNode(b *strings.Builder, i int, waits []string) {
 	if n.Mark != Unmarked {
 		class += " g-" + n.Mark.class()
 	}
-	name := text(cut(n.name(p.layout.Layers[i]+1, waits), mostName))
+	name := text(cut(n.name(p.heading(p.layout.Layers[i]), waits), mostName))
 	fmt.Fprintf(b, "<g role=\"listitem\" class=\"%s\" transform=\"translate(%d %d)\"", class, at.X, at.Y)
 	if n.Link != "" {
 		fmt.Fprintf(b, "><a href=\"%s\" aria-label=\"%s\">", text(n.Link), name)

@@ -133,7 +133,7 @@ func TestNames(t *testing.T) {
 	for _, want := range []browser.Named{
 		{Role: "searchbox", Name: "Find"}, {Role: "combobox", Name: "Namespace"}, {Role: "combobox", Name: "Kind"},
 		{Role: "button", Name: "Side by side"}, {Role: "search", Name: "Filter the changes"}, {Role: "image", Name: "added"},
-		{Role: "heading", Name: "Dangers"}, {Role: "link", Name: "app, Deployment/web-010, changed, wave 2, waits for settings, database"},
+		{Role: "heading", Name: "Dangers"}, {Role: "link", Name: "app, Deployment/web-010, changed, waits for settings, database"},
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%v is missing", want)

@@ -146,7 +146,8 @@ func drawn(d review.Drawing, ids map[objectdiff.Key]string, in *review.Instance)
 			links[o.Node] = "#" + ids[o.Key]
 		}
 	}
-	g := drawing.Graph{Title: d.Title}
+	// A part of a graph has no whole waves.
+	g := drawing.Graph{Title: d.Title, Headings: []string{}}
 	for _, n := range d.Nodes {
 		mark := map[objectdiff.Action]drawing.Mark{
 			objectdiff.Add: drawing.Added, objectdiff.Modify: drawing.Changed, objectdiff.Remove: drawing.Removed,
