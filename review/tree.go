@@ -79,7 +79,8 @@ func (u *Unit) objects() ([]objectdiff.Object, error) {
 	if u.Graph == nil {
 		return u.Objects, nil
 	}
-	return objectdiff.FromGraph(u.Graph, u.File)
+	// Without a file: it would tell instances apart that change alike.
+	return objectdiff.FromGraph(u.Graph, "")
 }
 
 // unknown reports whether the unit has no answer.

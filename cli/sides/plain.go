@@ -18,12 +18,12 @@ import (
 // isPlain reports whether a document without a platform is an object as it is, and no
 // instance of a module that only the other side can load. kinds are those with platforms on
 // either side. Where a platform can't be loaded, only kinds of Kubernetes are certain.
-func (s *Side) isPlain(in *render.Instance, kinds []string) bool {
-	if slices.Contains(kinds, in.Kind+"."+in.Group()) {
+func (s *Side) isPlain(id *identity, kinds []string) bool {
+	if slices.Contains(kinds, id.groupKind()) {
 		return false
 	}
-	_, builtin := graph.ClusterScoped(schema.GroupKind{Group: in.Group(), Kind: in.Kind})
-	return builtin || isGraph(in) || s.cause() == nil
+	_, builtin := graph.ClusterScoped(schema.GroupKind{Group: id.group, Kind: id.kind})
+	return builtin || id.isGraph() || s.cause() == nil
 }
 
 // plainFiles reads the plain documents of a side. Each file is read once.
@@ -34,17 +34,17 @@ type plainFiles struct {
 
 // unit returns the unit of a plain document, or nil if it is no document of its own, such as
 // an item of a List.
-func (p *plainFiles) unit(ctx context.Context, in *render.Instance) (*review.Unit, error) {
-	units, ok := p.read[in.File]
+func (p *plainFiles) unit(ctx context.Context, file string, id *identity) (*review.Unit, error) {
+	units, ok := p.read[file]
 	if !ok {
-		data, err := files.ReadFile(ctx, in.File)
+		data, err := files.ReadFile(ctx, file)
 		if err != nil {
 			return nil, err
 		}
-		units = p.parse(in.File, data)
-		p.read[in.File] = units
+		units = p.parse(file, data)
+		p.read[file] = units
 	}
-	u, ok := units[p.side.placeOf(in)]
+	u, ok := units[p.side.placeOf(file, id.at)]
 	if !ok {
 		return nil, nil
 	}
@@ -65,18 +65,19 @@ func (p *plainFiles) parse(file string, data []byte) map[place]review.Unit {
 		if in == nil {
 			continue
 		}
-		at := in.Pos()
-		where := place{path, at.Line, at.Column}
+		id := identityOf(in)
+		where := p.side.placeOf(file, id.at)
+		at := id.at
 		at.File = c.Shown(at.File)
 		u := review.Unit{
 			Instance: objectdiff.Instance{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: c.Shown(file)},
 			APIGroup: in.Group(), Path: path, At: at,
 		}
 		var err error
-		if u.Objects, err = input.DocumentObjects(doc, c.Shown(file)); err != nil {
+		if u.Objects, err = input.DocumentObjects(doc, ""); err != nil {
 			u.Problems = c.problems(input.ProblemsOf(err))
 		}
-		if isGraph(in) {
+		if id.isGraph() {
 			u.Instance.Graph = in.Name
 		}
 		found[where] = u

@@ -29,17 +29,37 @@ type Side struct {
 	// documents are all documents of the input in its order.
 	documents []document
 	// results are those of documents without problems, by path and position.
-	results map[place]render.Result
+	results map[place]result
 	// moduleFiles has the files of modules as readers know them.
 	moduleFiles map[string]review.Place
 }
 
-// document is a document of the input with its problems.
+// result is a rendered graph with everything that a second rendering would yield.
+type result struct {
+	graph    *v1alpha1.ResourceGraph
+	owned    []string
+	platform *render.Platform
+	problems problem.List
+	// positions are those of the nodes in the module.
+	positions map[string]problem.Position
+}
+
+// document is a document of the input with its problems. It doesn't keep the instance, whose
+// syntax is larger than its graph.
 type document struct {
 	file     string
-	instance *render.Instance
+	id       *identity // nil if the document is no instance
 	problems problem.List
 }
+
+// identity has the names of an instance and its position.
+type identity struct {
+	group, kind, namespace, name string
+	at                           problem.Position
+}
+
+// groupKind returns the name of the kind as platforms have it.
+func (id *identity) groupKind() string { return id.kind + "." + id.group }
 
 // place identifies a document on both sides.
 type place struct {
@@ -47,23 +67,22 @@ type place struct {
 	line, column int
 }
 
-// placeOf returns the place of an instance.
-func (s *Side) placeOf(in *render.Instance) place {
-	at := in.Pos()
-	return place{s.Checkout.Relative(in.File), at.Line, at.Column}
+// placeOf returns the place of a document of a file.
+func (s *Side) placeOf(file string, at problem.Position) place {
+	return place{s.Checkout.Relative(file), at.Line, at.Column}
 }
 
 // Render renders one side. What was rendered for other, the side before it, is not rendered
 // again if all inputs are equal; other may be nil. Everything that fails becomes a failure of
 // the tree. An error means that ctx is done.
 func Render(ctx context.Context, env command.Env, flags *input.RenderFlags, from *Checkout, name review.Side, other *Side) (*Side, error) {
-	s := &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags, results: map[place]render.Result{}, moduleFiles: map[string]review.Place{}}
+	s := &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags, results: map[place]result{}, moduleFiles: map[string]review.Place{}}
 	f := *flags
 	f.Failed = func(name string, err error) { s.fail("platform "+name, "", err) }
 	f.Observer = input.Observer{
 		Loaded: func(c *platform.Catalog, policies []*render.Policy) { s.catalog, s.policies = c, policies },
 		Document: func(file string, in *render.Instance, ps problem.List) {
-			s.documents = append(s.documents, document{file, in, ps})
+			s.documents = append(s.documents, document{file, identityOf(in), ps})
 		},
 	}
 	if other != nil {
@@ -73,9 +92,11 @@ func Render(ctx context.Context, env command.Env, flags *input.RenderFlags, from
 		return s, nil
 	}
 	_, err := input.RenderAll(ctx, env, &f,
-		func(r render.Result) (render.Result, problem.List) { return r, nil },
-		func(r input.Rendered[render.Result]) error {
-			s.results[s.placeOf(r.Instance)] = r.Value
+		func(r render.Result) (result, problem.List) {
+			return result{r.Graph, r.Owned, r.Platform, r.Problems, r.Positions}, nil
+		},
+		func(r input.Rendered[result]) error {
+			s.results[s.placeOf(r.File, r.Instance.Pos())] = r.Value
 			return nil
 		})
 	if ctx.Err() != nil {
@@ -135,14 +156,14 @@ func (s *Side) units(ctx context.Context, kinds []string) error {
 	plain := plainFiles{side: s, read: map[string]map[place]review.Unit{}}
 	for _, d := range s.documents {
 		path := s.Checkout.Relative(d.file)
-		if d.instance == nil {
+		if d.id == nil {
 			s.Failures = append(s.Failures, review.Failure{Subject: s.Checkout.Shown(d.file), Path: path, Problems: s.Checkout.problems(d.problems)})
 			continue
 		}
 		u := s.unit(d, path)
 		if noPlatform(d.problems) {
-			if s.isPlain(d.instance, kinds) {
-				found, err := plain.unit(ctx, d.instance)
+			if s.isPlain(d.id, kinds) {
+				found, err := plain.unit(ctx, d.file, d.id)
 				if err != nil {
 					return err
 				}
@@ -160,17 +181,16 @@ func (s *Side) units(ctx context.Context, kinds []string) error {
 
 // unit returns the unit of an instance.
 func (s *Side) unit(d document, path string) review.Unit {
-	in := d.instance
-	at := in.Pos()
+	at := d.id.at
 	at.File = s.Checkout.Shown(at.File)
 	u := review.Unit{
-		Instance: objectdiff.Instance{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: s.Checkout.Shown(d.file)},
-		APIGroup: in.Group(), Path: path, At: at, Problems: s.Checkout.problems(d.problems),
+		Instance: objectdiff.Instance{Kind: d.id.kind, Namespace: d.id.namespace, Name: d.id.name, File: s.Checkout.Shown(d.file)},
+		APIGroup: d.id.group, Path: path, At: at, Problems: s.Checkout.problems(d.problems),
 	}
-	if r, ok := s.results[s.placeOf(in)]; ok && !d.problems.Failed() {
-		u.Graph, u.Instance.Graph = r.Graph, r.Graph.Name
-		u.Nodes = make(map[string]review.Place, len(r.Positions))
-		for id, at := range r.Positions {
+	if r, ok := s.results[s.placeOf(d.file, d.id.at)]; ok && !d.problems.Failed() {
+		u.Graph, u.Instance.Graph = r.graph, r.graph.Name
+		u.Nodes = make(map[string]review.Place, len(r.positions))
+		for id, at := range r.positions {
 			u.Nodes[id] = s.modulePlace(at)
 		}
 	}
@@ -212,9 +232,17 @@ func noPlatform(ps problem.List) bool {
 	})
 }
 
-// isGraph reports whether an instance is a ResourceGraph.
-func isGraph(in *render.Instance) bool {
-	return in.Group() == v1alpha1.GroupVersion.Group && in.Kind == "ResourceGraph"
+// identityOf returns the names of an instance, or nil for nil.
+func identityOf(in *render.Instance) *identity {
+	if in == nil {
+		return nil
+	}
+	return &identity{in.Group(), in.Kind, in.Namespace, in.Name, in.Pos()}
+}
+
+// isGraph reports whether a document is a ResourceGraph.
+func (id *identity) isGraph() bool {
+	return id.group == v1alpha1.GroupVersion.Group && id.kind == "ResourceGraph"
 }
 
 // Failed returns a side of which nothing is known.

@@ -30,12 +30,11 @@ func (s *Side) reuse(other *Side) func(*render.Instance, *render.Platform) (rend
 		return equal
 	}
 	return func(in *render.Instance, p *render.Platform) (render.Result, bool) {
-		r, ok := other.results[s.placeOf(in)]
-		if !ok || r.Graph == nil || len(r.Problems) > 0 || !samePlatform(p, r.Platform) || !samePolicies(s.policies, other.policies) || !same(in.File) {
+		r, ok := other.results[s.placeOf(in.File, in.Pos())]
+		if !ok || len(r.problems) > 0 || !samePlatform(p, r.platform) || !samePolicies(s.policies, other.policies) || !same(in.File) {
 			return render.Result{}, false
 		}
-		r.Instance, r.Platform = in, p
-		return r, true
+		return render.Result{Instance: in, Platform: p, Graph: r.graph, Owned: r.owned, Positions: r.positions}, true
 	}
 }
 
