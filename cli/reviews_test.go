@@ -184,3 +184,19 @@ func writeIn(t *testing.T, dir, name string, data []byte) {
 		t.Fatal(err)
 	}
 }
+
+// TestReviewDocument checks that docs/review.md shows a report as the command prints it.
+func TestReviewDocument(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "review.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := os.ReadFile(filepath.Join("testdata", "reviews", "15-service-type.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, _, _ := strings.Cut(string(report), "\nexit code")
+	if !strings.Contains(string(doc), "```text\n"+shown+"```\n") {
+		t.Errorf("docs/review.md lacks this report:\n%s", shown)
+	}
+}

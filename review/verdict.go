@@ -78,7 +78,7 @@ func (o *Object) stays() bool {
 
 // Verdict is the first line of a report:
 //
-//	1 to add, 3 to change, 0 to remove · 2 rolling restarts · 1 address or data lost
+//	1 to add, 3 to change, 0 to remove · 2 rolling restarts · 1 load balancer address lost
 func (r *Report) Verdict() string {
 	parts := []string{fmt.Sprintf("%d to add, %d to change, %d to remove", r.Plan.Add, r.Plan.Change, r.Plan.Remove)}
 	add := func(n int, one, many string) {
@@ -92,7 +92,10 @@ func (r *Report) Verdict() string {
 	add(r.Plan.Refused, "refused", "refused")
 	effects := r.Effects()
 	add(effects[forecast.Refused], "refused unless recreated", "refused unless recreated")
-	add(effects[forecast.Lost], "loss of data or of an address", "losses of data or of an address")
+	addresses, volumes, others := r.lost()
+	add(addresses, "load balancer address lost", "load balancer addresses lost")
+	add(volumes, "volume lost", "volumes lost")
+	add(others, "other loss", "other losses")
 	add(effects[forecast.Recreate], "recreation with downtime", "recreations with downtime")
 	add(effects[forecast.Stopped], "stop", "stops")
 	add(effects[forecast.RollingRestart], "rolling restart", "rolling restarts")
@@ -108,6 +111,26 @@ func (r *Report) Verdict() string {
 		parts = append(parts, source.Count(n, "instance")+" unknown")
 	}
 	return strings.Join(parts, " · ")
+}
+
+// lost counts the objects whose change loses something: the address of a load balancer, the
+// data of a volume, or something else, such as everything in a namespace.
+func (r *Report) lost() (addresses, volumes, others int) {
+	for i := range r.Instances {
+		for k := range r.Instances[i].Objects {
+			o := &r.Instances[i].Objects[k]
+			switch {
+			case !o.effects()[forecast.Lost]:
+			case o.Group == "" && o.Kind == "Service":
+				addresses++
+			case o.Group == "" && (o.Kind == "PersistentVolumeClaim" || o.Kind == "PersistentVolume"), o.Group == "apps" && o.Kind == "StatefulSet":
+				volumes++
+			default:
+				others++
+			}
+		}
+	}
+	return addresses, volumes, others
 }
 
 // Effects counts the objects per effect. An object counts once for each of its effects.
