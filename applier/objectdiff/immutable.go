@@ -1,6 +1,10 @@
 package objectdiff
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/jsonvalue"
+)
 
 // immutable lists fields of a kind that cannot change while an object exists.
 type immutable struct {
@@ -87,7 +91,7 @@ func warnImmutable(o *ObjectDiff) {
 	for _, c := range o.Changes {
 		for _, f := range table {
 			field, ok := f.field(c.Path)
-			if !ok || warned[field] {
+			if !ok || warned[field] || mutable(o, c) {
 				continue
 			}
 			warned[field] = true
@@ -95,6 +99,23 @@ func warnImmutable(o *ObjectDiff) {
 		}
 	}
 	warnServiceAddress(o)
+}
+
+// mutable reports whether a field of the table may change in the state that the object
+// has. The measurements in test/consequences show these cases.
+func mutable(o *ObjectDiff, c Change) bool {
+	switch {
+	case o.is("batch", "Job"):
+		suspended := jsonvalue.Field(o.old.body, "spec", "suspend") == true
+		return suspended && (c.Path.under("spec.template.spec.nodeSelector") || c.Path.under("spec.template.spec.containers.resources"))
+	case o.is("", "PersistentVolume"):
+		return c.Path.under("spec.nodeAffinity") && jsonvalue.Field(o.old.body, "spec", "nodeAffinity") == nil
+	case o.is("", "Secret"): // Opaque is the default
+		return c.Path.under("type") && (c.Action == Add && c.new == "Opaque" || c.Action == Remove && c.old == "Opaque")
+	case o.is("", "Service"):
+		return c.Path.under("spec.loadBalancerClass") && jsonvalue.Field(o.old.body, "spec", "type") != "LoadBalancer"
+	}
+	return false
 }
 
 // field returns the immutable field that a path leads to or below. If the field

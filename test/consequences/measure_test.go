@@ -83,8 +83,8 @@ const (
 	// calm is how long no Pod may change.
 	calm = 3 * time.Second
 	// patience is how long an update may take. Some never end, such as one that
-	// exceeds a quota.
-	patience = 25 * time.Second
+	// exceeds a quota. A namespace needs longer to end than anything else.
+	patience = 45 * time.Second
 )
 
 // observe makes a change and returns what happened.
@@ -107,7 +107,7 @@ func observe(t *testing.T, c *harness.Cluster, test Case) Observation {
 	}
 	least := time.Duration(test.Seconds) * time.Second
 	watch.quiet(t.Context(), calm, max(patience, least+time.Second), func(ctx context.Context) bool {
-		return time.Since(began) > least && settled(ctx, c, s.After)
+		return time.Since(began) > least && settled(ctx, c, s.After) && (o.Refused != "" || s.gone(t, c))
 	})
 	o.podsOf(watch, pods)
 	is := stateOf(t, c, s.Before)
@@ -209,6 +209,16 @@ func (s Sides) removes(name string) bool {
 	return slices.ContainsFunc(s.Before, named) && !slices.ContainsFunc(s.After, named)
 }
 
+// gone reports whether the objects that are removed don't exist any more.
+func (s Sides) gone(t *testing.T, c *harness.Cluster) bool {
+	for _, m := range s.Before {
+		if s.removes(nameOf(m)) && read(t, c, m) != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // generationsOf returns the generations of objects by name.
 func generationsOf(t *testing.T, c *harness.Cluster, manifests []map[string]any) map[string]int64 {
 	t.Helper()
@@ -287,6 +297,7 @@ func deleteClusterScoped(t *testing.T, c *harness.Cluster, manifests []map[strin
 // scrub replaces values that differ from run to run, and whole objects in messages.
 func scrub(c *harness.Cluster, message string) string {
 	message = regexp.MustCompile(`Invalid value: [{[].*[}\]]: `).ReplaceAllString(message, "Invalid value: (…): ")
+	message, _, _ = strings.Cut(message, "\n@@") // a diff of the whole object follows
 	message = strings.ReplaceAll(message, c.Namespace, namespaceMark)
 	message = regexp.MustCompile(`10\.96\.\d+\.\d+`).ReplaceAllString(message, "10.96.x.x")
 	return regexp.MustCompile(`node port \d+`).ReplaceAllString(message, "node port N")
