@@ -10,14 +10,27 @@ import (
 	"github.com/pequod-io/pequod/test/browser"
 )
 
-// A report of more than 500 changed objects, most of them with values of their own, has
-// less than 1 MB.
+// A report of some 500 changed objects has less than 1 MB, whether they change alike or
+// each in its own way.
 func TestSize(t *testing.T) {
 	different := newReport(t, side(t, "base", 250, all), side(t, "head", 250, func(i int, s *service) bool {
 		s.replicas, s.image = 4+i, fmt.Sprintf("registry.example.com/web:1.5.%d", i)
 		return true
 	}))
-	for name, r := range map[string]*review.Report{"mixed": report(t, 500), "different": different, "new": newReport(t, review.Tree{}, side(t, "head", 75, all))} {
+	single := newReport(t, side(t, "base", 250, all), side(t, "head", 250, func(i int, s *service) bool {
+		s.replicas, s.image = 4+i, "registry.example.com/web:1.5.0"
+		return true
+	}))
+	single.Groups = nil
+	for i := range single.Instances {
+		single.Instances[i].Group = i
+		single.Groups = append(single.Groups, review.Group{Title: "image 1.4.0 → 1.5.0", Instances: []int{i}})
+	}
+	page := written(t, single, Options{})
+	if drawn, left := strings.Count(page, "<svg"), strings.Count(page, "No drawing:"); drawn != maxDrawings || drawn+left != 250 {
+		t.Errorf("%d drawings, %d left out", drawn, left)
+	}
+	for name, r := range map[string]*review.Report{"single": single, "mixed": report(t, 500), "different": different, "new": newReport(t, review.Tree{}, side(t, "head", 75, all))} {
 		objects := 0
 		for i := range r.Instances {
 			objects += len(r.Instances[i].Objects)

@@ -52,9 +52,11 @@ type group struct {
 	Title   string
 	Note    string
 	Drawing template.HTML
-	// Hidden is the number of nodes that the drawing leaves out.
-	Hidden int
-	Blocks []block
+	// Hidden is the number of nodes that the drawing leaves out. Undrawn is set if the
+	// drawing is left out, because the page has enough of them.
+	Hidden  int
+	Undrawn bool
+	Blocks  []block
 }
 
 // effect is a button of the filter. Count is the number of objects with the effect.
@@ -62,6 +64,10 @@ type effect struct {
 	Effect forecast.Effect
 	Count  int
 }
+
+// maxDrawings is the number of groups with a drawing, the largest groups first. More would
+// make the page too large to open at once.
+const maxDrawings = 100
 
 // newView orders a report as the page shows it.
 func newView(r *review.Report, o Options) view {
@@ -129,7 +135,11 @@ func (o Options) group(r *review.Report, g *review.Group, ids map[int]map[object
 	} else {
 		out.Blocks = []block{o.block(r, g.Instances, ids, next)}
 	}
-	if shown.Action == objectdiff.Modify {
+	switch {
+	case shown.Action != objectdiff.Modify: // everything is new or gone
+	case shown.Group >= maxDrawings:
+		out.Undrawn = len(shown.Drawing().Edges) > 0
+	default:
 		out.Drawing, out.Hidden = drawn(shown.Drawing(), ids[g.Instances[0]], shown)
 	}
 	return out
