@@ -28,7 +28,9 @@ type reviewOptions struct {
 	// RenderFlags select the instances of the head. The base has flags of its own.
 	input.RenderFlags
 	// base is the revision to compare with, or "" for the default branch.
-	base   string
+	base string
+	// tool is another version of the program, which renders the base.
+	tool   string
 	output string
 	// reports are the values of --report, FORMAT=FILE.
 	reports []string
@@ -84,6 +86,7 @@ func (o *reviewOptions) addFlags(cmd *cobra.Command) {
 	o.RenderFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&o.base, "base", "", "revision to compare with; the base is its merge base with HEAD (default: the default branch of origin, or main or master)")
+	fl.StringVar(&o.tool, "tool", "", "another version of pequod: compare what it makes of the working tree, instead of a revision")
 	command.Choice(cmd, &o.output, "output", "o", "text", reviewFormats, "output format: "+strings.Join(reviewFormats, ", "))
 	fl.StringArrayVar(&o.reports, "report", nil, "write the report to a file in another format, as FORMAT=FILE; can be repeated")
 	fl.StringSliceVar(&o.failOn, "fail-on", nil, "exit with 1 if the change has one of these: "+strings.Join(conditionNames(), ", "))
@@ -107,6 +110,9 @@ func conditionNames() []string {
 
 // validate checks the flags before anything is read.
 func (o *reviewOptions) validate() error {
+	if o.tool != "" && o.base != "" {
+		return errors.New("--tool compares two programs for one tree, and --base two trees; specify one of them")
+	}
 	if o.maxSize < 0 {
 		return errors.New("--max-size: must not be negative")
 	}
@@ -161,12 +167,27 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 	if err != nil {
 		return nil, err
 	}
+	if o.tool != "" {
+		return o.compareTools(ctx, env, head)
+	}
 	base, err := o.renderBase(ctx, cmd, env, head)
 	if err != nil {
 		return nil, err
 	}
 	defer base.Checkout.Close() // the directory is temporary
 	if err := sides.Units(ctx, base, head); err != nil {
+		return nil, err
+	}
+	return review.New(base.Tree, head.Tree, sides.Inputs(ctx, env, base, head))
+}
+
+// compareTools compares what another version of the program makes of the working tree.
+func (o *reviewOptions) compareTools(ctx context.Context, env command.Env, head *sides.Side) (*review.Report, error) {
+	if err := sides.Units(ctx, head, head); err != nil {
+		return nil, err
+	}
+	base, err := sides.RenderWithTool(ctx, o.tool, &o.RenderFlags, head)
+	if err != nil {
 		return nil, err
 	}
 	return review.New(base.Tree, head.Tree, sides.Inputs(ctx, env, base, head))

@@ -40,7 +40,7 @@ var userFlags = []string{
 	// A check in place of the work: an output that is never written looks up to date.
 	"check",
 	// The yardstick of a review, which the change under review must not choose.
-	"base", "fail-on", "link", "report", "source-link",
+	"base", "fail-on", "link", "report", "tool", "source-link",
 	// Not of pequod.yaml at all.
 	"help", "no-descriptions",
 }

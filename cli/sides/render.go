@@ -143,7 +143,7 @@ func (s *Side) kinds() []string {
 // instance on either side is a plain object.
 func Units(ctx context.Context, base, head *Side) error {
 	kinds := slices.Concat(base.kinds(), head.kinds())
-	for _, s := range []*Side{base, head} {
+	for _, s := range slices.Compact([]*Side{base, head}) { // one, if another program makes the base
 		if err := s.units(ctx, kinds); err != nil {
 			return err
 		}
