@@ -31,8 +31,10 @@ func (b *env) applierConfig() *rest.Config {
 	return config
 }
 
+// mine reports whether a request counts. How many pages a list has depends on other tests, so only
+// the first one counts.
 func mine(r faults.Request) bool {
-	return !r.Discovery() && r.Verb != "watch" && !strings.HasPrefix(r.Resource, "events") && !strings.HasPrefix(r.Resource, "/")
+	return !r.Continues && !r.Discovery() && r.Verb != "watch" && !strings.HasPrefix(r.Resource, "events") && !strings.HasPrefix(r.Resource, "/")
 }
 
 func shown(requests []faults.Request) string {

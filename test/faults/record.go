@@ -31,6 +31,8 @@ type Request struct {
 	// As is the impersonated user.
 	As     string
 	DryRun bool
+	// Continues means that the request is for a further page of a list.
+	Continues bool
 	// Fault describes the injected fault. It is empty if the request was
 	// forwarded.
 	Fault string
@@ -104,7 +106,11 @@ func (p *Proxy) Reset() {
 
 // describe parses a request in the same way as the API server.
 func describe(r *http.Request) Request {
-	request := Request{Time: time.Now(), UserAgent: r.UserAgent(), As: r.Header.Get("Impersonate-User"), DryRun: r.URL.Query().Has("dryRun")}
+	query := r.URL.Query()
+	request := Request{
+		Time: time.Now(), UserAgent: r.UserAgent(), As: r.Header.Get("Impersonate-User"),
+		DryRun: query.Has("dryRun"), Continues: query.Get("continue") != "",
+	}
 	factory := apirequest.RequestInfoFactory{
 		APIPrefixes:          sets.NewString("api", "apis"),
 		GrouplessAPIPrefixes: sets.NewString("api"),
