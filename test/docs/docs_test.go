@@ -84,6 +84,7 @@ var noSession = map[string]string{
 	"SECURITY.md":          "it names tests instead; TestSecurityNamesTests checks them",
 	"docs/api.md":          "it is written from the API types",
 	"docs/ci.md":           "its files are for other systems; test/action runs their scripts",
+	"docs/consequences.md": "it lists rules; make consequences measures them",
 	"docs/design.md":       "it follows the code, and has a picture but no commands",
 	"docs/glossary.md":     "it explains terms",
 	"docs/lock.md":         "it needs a registry; the script module_lock.txtar has one",
