@@ -39,10 +39,6 @@ func autoscalerOf(o *objectdiff.Object) (autoscaler, bool) {
 
 // autoscalerOf returns the autoscaler of a workload.
 func (t tree) autoscalerOf(o *objectdiff.Object) (autoscaler, bool) {
-	for _, a := range t.autoscalers {
-		if a.target == o.Key {
-			return a, true
-		}
-	}
-	return autoscaler{}, false
+	a, ok := t.autoscalers[o.Key]
+	return a, ok
 }

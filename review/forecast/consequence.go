@@ -25,7 +25,7 @@ const (
 	Autoscaler Effect = "autoscaler"
 	// RollingRestart replaces Pods while others serve.
 	RollingRestart Effect = "rolling-restart"
-	// Stopped ends Pods, and none take their place.
+	// Stopped ends Pods or an address in the cluster, and nothing takes their place.
 	Stopped Effect = "stopped"
 	// Recreate ends all Pods before new ones are ready: there is a downtime.
 	Recreate Effect = "recreate"

@@ -17,8 +17,8 @@
 //	warn.go                consequences as warnings of a diff
 //	rule.go                the rules; condition.go has their conditions by name
 //	leaves.go, default.go  the single fields of a change, and their defaults
-//	tree.go, pods.go, autoscaler.go
-//	                       the objects of one side, and the Pods of workloads
+//	tree.go, pods.go, autoscaler.go, reading.go
+//	                       the objects of one side, the Pods of workloads, and what they read
 //	subject.go             the change that a condition is about
 //	rollout.go, scaling.go, readers.go, quota.go, storage.go, service.go, definition.go
 //	                       conditions, by their subject

@@ -24,14 +24,6 @@ func (u usage) add(name string, q resource.Quantity, n int) {
 	u[name] = sum
 }
 
-// quotas returns the quotas of a namespace. Quotas with a scope are left out: they
-// concern only some of the Pods.
-func (t tree) quotas(namespace string) []*objectdiff.Object {
-	return slices.DeleteFunc(slices.Clone(t.namespaces[namespace]), func(o *objectdiff.Object) bool {
-		return o.Group != "" || o.Kind != "ResourceQuota" || value(o, "spec.scopes") != nil || value(o, "spec.scopeSelector") != nil
-	})
-}
-
 // use returns what an object uses. extra is a number of Pods in addition to those of
 // its manifest.
 func (t tree) use(o *objectdiff.Object, extra int) usage {
@@ -148,7 +140,7 @@ func (s *subject) exceedsQuota() (detail, bool) {
 	if o == nil {
 		return detail{}, false
 	}
-	for _, q := range s.sides.after.quotas(o.Namespace) {
+	for _, q := range s.sides.after.quotas[o.Namespace] {
 		hard, _ := value(q, "spec.hard").(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(hard)) {
 			limit, ok := quantity("", hard[name])

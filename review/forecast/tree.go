@@ -8,23 +8,44 @@ import (
 
 // tree has the objects of one side.
 type tree struct {
-	all         map[objectdiff.Key]*objectdiff.Object
-	namespaces  map[string][]*objectdiff.Object
-	autoscalers []autoscaler
+	all        map[objectdiff.Key]*objectdiff.Object
+	namespaces map[string][]*objectdiff.Object
+	// autoscalers are by their targets.
+	autoscalers map[objectdiff.Key]autoscaler
+	// quotas are by namespace.
+	quotas map[string][]*objectdiff.Object
+	// readings are by the ConfigMap or Secret that is read.
+	readings map[objectdiff.Key][]reading
 }
 
 // newTree indexes objects. It keeps pointers to them.
 func newTree(objects []objectdiff.Object) tree {
-	t := tree{all: map[objectdiff.Key]*objectdiff.Object{}, namespaces: map[string][]*objectdiff.Object{}}
+	t := tree{
+		all: map[objectdiff.Key]*objectdiff.Object{}, namespaces: map[string][]*objectdiff.Object{},
+		autoscalers: map[objectdiff.Key]autoscaler{}, quotas: map[string][]*objectdiff.Object{},
+		readings: map[objectdiff.Key][]reading{},
+	}
 	for i := range objects {
 		o := &objects[i]
 		t.all[o.Key] = o
 		t.namespaces[o.Namespace] = append(t.namespaces[o.Namespace], o)
 		if a, ok := autoscalerOf(o); ok {
-			t.autoscalers = append(t.autoscalers, a)
+			t.autoscalers[a.target] = a
+		}
+		if limitsAll(o) {
+			t.quotas[o.Namespace] = append(t.quotas[o.Namespace], o)
+		}
+		for _, r := range readingsOf(o) {
+			t.readings[r.object] = append(t.readings[r.object], r)
 		}
 	}
 	return t
+}
+
+// limitsAll reports whether an object is a quota for its namespace. Quotas with a scope
+// are not: they concern only some of the Pods.
+func limitsAll(o *objectdiff.Object) bool {
+	return o.Group == "" && o.Kind == "ResourceQuota" && value(o, "spec.scopes") == nil && value(o, "spec.scopeSelector") == nil
 }
 
 // text returns a string field of an object, or "". The path has dots.

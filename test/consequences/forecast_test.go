@@ -71,7 +71,7 @@ func compare(t *testing.T, rules func(name string) forecast.Table) score {
 		if !ok {
 			t.Fatalf("%s isn't measured: run make consequences", c.Name)
 		}
-		happened := o.Effect()
+		happened := o.Effect(c)
 		switch {
 		case !Quiet(happened) && worst.Effect.Severity() < happened.Severity():
 			s.wrong++

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/review/forecast"
@@ -42,16 +43,24 @@ type Observation struct {
 	Overridden []string `json:"overridden,omitempty"`
 }
 
-// Effect returns the effect that was observed. It returns None if nothing ended, was
-// lost or was refused: an observation can't tell whether Pods noticed the change.
-func (o Observation) Effect() forecast.Effect {
+// Effect returns the effect that was observed in a case. It returns None if nothing
+// ended, was lost or was refused: an observation can't tell whether Pods noticed the
+// change. Addresses in the cluster end with an object that is removed, and are lost if
+// it stays.
+func (o Observation) Effect(c Case) forecast.Effect {
+	lost := o.AddressesLost
+	if c.Remove {
+		lost = slices.DeleteFunc(slices.Clone(lost), func(a string) bool { return !strings.HasPrefix(a, "load balancer ") })
+	}
 	switch {
 	case strings.Contains(o.Refused, "exceeded quota"):
 		return forecast.Quota
 	case o.Refused != "":
 		return forecast.Refused
-	case len(o.AddressesLost)+len(o.DataLost)+len(o.ObjectsLost) > 0:
+	case len(lost)+len(o.DataLost)+len(o.ObjectsLost) > 0:
 		return forecast.Lost
+	case len(o.AddressesLost) > 0:
+		return forecast.Stopped
 	case len(o.Overridden) > 0:
 		return forecast.Autoscaler
 	case o.Ended > 0 && o.Ended == o.Before && o.Started == 0:

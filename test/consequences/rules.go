@@ -71,14 +71,22 @@ func Generate(dir string, skip func(name string) bool) (forecast.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, err := evidence(rules, cases, measured, skip)
+	happened := map[string]forecast.Effect{}
+	for _, c := range cases {
+		o, ok := measured.Cases[c.Name]
+		if !ok {
+			return nil, fmt.Errorf("case %s isn't measured: run make consequences", c.Name)
+		}
+		happened[c.Name] = o.Effect(c)
+	}
+	shown, err := evidence(rules, cases, happened, skip)
 	if err != nil {
 		return nil, err
 	}
 	var table forecast.Table
 	var missing []error
 	for _, r := range rules {
-		found, ok := r.decide(shown[r.ID()], measured)
+		found, ok := r.decide(shown[r.ID()], happened)
 		if ok {
 			table = append(table, found)
 		} else if skip == nil {
@@ -92,10 +100,10 @@ func Generate(dir string, skip func(name string) bool) (forecast.Table, error) {
 }
 
 // decide returns the rule with its effect, and false if nothing shows it.
-func (r rule) decide(cases []string, measured Measurements) (forecast.Rule, bool) {
+func (r rule) decide(cases []string, happened map[string]forecast.Effect) (forecast.Rule, bool) {
 	worst := forecast.None
 	for _, name := range cases {
-		if e := measured.Cases[name].Effect(); e.Severity() > worst.Severity() {
+		if e := happened[name]; e.Severity() > worst.Severity() {
 			worst = e
 		}
 	}
@@ -104,7 +112,7 @@ func (r rule) decide(cases []string, measured Measurements) (forecast.Rule, bool
 	}
 	out := r.Rule
 	for _, name := range cases {
-		if e := measured.Cases[name].Effect(); e == worst || r.fixed == "" && Quiet(worst) && Quiet(e) {
+		if e := happened[name]; e == worst || r.fixed == "" && Quiet(worst) && Quiet(e) {
 			out.Cases = append(out.Cases, name)
 		}
 	}
@@ -120,7 +128,7 @@ func (r rule) decide(cases []string, measured Measurements) (forecast.Rule, bool
 // evidence returns the cases that show the effect of each rule, by the ID of the rule.
 // A case in which several rules hold shows that nothing happens by any of them, or
 // something by those that have no other case.
-func evidence(rules []rule, cases []Case, measured Measurements, skip func(string) bool) (map[string][]string, error) {
+func evidence(rules []rule, cases []Case, happened map[string]forecast.Effect, skip func(string) bool) (map[string][]string, error) {
 	shown := map[string][]string{}
 	type unclear struct {
 		name string
@@ -128,10 +136,6 @@ func evidence(rules []rule, cases []Case, measured Measurements, skip func(strin
 	}
 	var later []unclear
 	for _, c := range cases {
-		o, ok := measured.Cases[c.Name]
-		if !ok {
-			return nil, fmt.Errorf("case %s isn't measured: run make consequences", c.Name)
-		}
 		if skip != nil && skip(c.Name) {
 			continue
 		}
@@ -139,7 +143,7 @@ func evidence(rules []rule, cases []Case, measured Measurements, skip func(strin
 		if err != nil {
 			return nil, err
 		}
-		if len(ids) > 1 && !Quiet(o.Effect()) {
+		if len(ids) > 1 && !Quiet(happened[c.Name]) {
 			later = append(later, unclear{c.Name, ids})
 			continue
 		}
