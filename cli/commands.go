@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/distribute"
 	"github.com/pequod-io/pequod/cli/install"
+	"github.com/pequod-io/pequod/cli/kinds"
 	"github.com/pequod-io/pequod/cli/pipeline"
 	"github.com/pequod-io/pequod/cli/review"
 	"github.com/pequod-io/pequod/cli/run"
@@ -78,6 +79,7 @@ that can't be reached, a module that had to be ended).`,
 		}
 	}
 	cmd.AddCommand(review.Commands(env)...)
+	cmd.AddCommand(kinds.Commands(env)...)
 	cmd.AddCommand(run.Commands(env)...)
 	cmd.AddCommand(install.Commands(env)...)
 	cmd.AddCommand(distribute.Commands(env)...)

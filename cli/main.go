@@ -6,6 +6,7 @@
 //   - author: create, vet and test modules; generate and check CRDs
 //   - distribute: publish, list and fetch modules
 //   - review: render, validate, graph, diff
+//   - kinds: explain, schema
 //   - run: apply, delete, status, adopt
 //   - install: install, uninstall, rbac generate
 //   - pipeline: comment, fn

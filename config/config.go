@@ -7,6 +7,7 @@ package config
 import (
 	"bytes"
 	"embed"
+	"slices"
 )
 
 // Applier has the YAML documents that `kubectl apply -k config/applier` applies.
@@ -55,3 +56,10 @@ var ConstrainedManager []byte
 //
 //go:embed rbac/graph_policy.yaml
 var GraphPolicy []byte
+
+// Definitions returns the CRDs of Pequod's own kinds, a YAML document each.
+func Definitions() [][]byte {
+	return slices.DeleteFunc(bytes.Split(Operator, []byte("\n---\n")), func(doc []byte) bool {
+		return !bytes.Contains(doc, []byte("\nkind: CustomResourceDefinition\n"))
+	})
+}

@@ -122,6 +122,22 @@ func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Pl
 	return p, nil
 }
 
+// Embedded returns the platforms of the embedded modules by name, without those whose kind
+// is that of a given platform. It loads all of them.
+func (c *Catalog) Embedded(ctx context.Context) ([]*render.Platform, error) {
+	var all []*render.Platform
+	for _, name := range modules.Embedded() {
+		p, err := c.embeddedPlatform(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(c.Given, func(q *render.Platform) bool { return q.GroupKind() == p.GroupKind() }) {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
 // hint returns the hint for an instance whose kind has no platform:
 //
 //	did you mean "Shop"? there are: Shop.pequod.io, Backup.pequod.io

@@ -15,7 +15,7 @@ var repositoryFlags = []string{
 	// Input.
 	"against", "crd", "crds", "filename", "namespace", "platform", "policy", "rbac", "recursive", "resource", "transforms", "validate",
 	// Output.
-	"annotate", "batches", "coverage", "dir", "format", "impact", "max-size", "output", "output-dir", "prune",
+	"annotate", "batches", "coverage", "dir", "format", "impact", "layout", "max-size", "output", "output-dir", "prune",
 	// The course of a run, as far as it is harmless.
 	"all-namespaces", "by-name", "causes", "crds-only", "default-service-account", "dry-run",
 	"eval-memory", "eval-timeout", "export", "strategy", "timeout", "wait", "watch",
