@@ -12,6 +12,7 @@ import (
 	"github.com/pequod-io/pequod/cli/distribute"
 	"github.com/pequod-io/pequod/cli/install"
 	"github.com/pequod-io/pequod/cli/kinds"
+	"github.com/pequod-io/pequod/cli/mcp"
 	"github.com/pequod-io/pequod/cli/pipeline"
 	"github.com/pequod-io/pequod/cli/review"
 	"github.com/pequod-io/pequod/cli/run"
@@ -80,6 +81,7 @@ that can't be reached, a module that had to be ended).`,
 	}
 	cmd.AddCommand(review.Commands(env)...)
 	cmd.AddCommand(kinds.Commands(env)...)
+	cmd.AddCommand(mcp.Commands(env)...)
 	cmd.AddCommand(run.Commands(env)...)
 	cmd.AddCommand(install.Commands(env)...)
 	cmd.AddCommand(distribute.Commands(env)...)

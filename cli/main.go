@@ -7,6 +7,7 @@
 //   - distribute: publish, list and fetch modules
 //   - review: render, validate, graph, diff
 //   - kinds: explain, schema
+//   - mcp: mcp, a server for coding agents
 //   - run: apply, delete, status, adopt
 //   - install: install, uninstall, rbac generate
 //   - pipeline: comment, fn

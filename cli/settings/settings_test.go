@@ -41,6 +41,8 @@ var userFlags = []string{
 	"check",
 	// The yardstick of a review, which the change under review must not choose.
 	"base", "fail-on", "link", "report", "tool", "source-link",
+	// What a server lets its client do.
+	"allow-cluster", "allow-network",
 	// What one question is about, and instances that are edited.
 	"api-version", "max-depth", "modeline",
 	// Not of pequod.yaml at all.

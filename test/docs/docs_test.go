@@ -60,6 +60,7 @@ var sessions = []session{
 	{doc: "docs/policy.md"},
 	{doc: "docs/distribution.md"},
 	{doc: "docs/gitops.md"},
+	{doc: "docs/SKILL.md"},
 	{doc: "docs/applying.md", cluster: true, namespace: "shop"},
 	{doc: "docs/user-guide.md", cluster: true, namespace: "shop", operator: true},
 	{doc: "docs/operations.md", cluster: true, applierFrom: "kubectl create namespace shop", managerFrom: "kubectl apply -f platform.yaml"},

@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// maxProcesses is the number of processes at once. Each uses all processors.
+	maxProcesses = 2
+	// maxOutput bounds what a process prints, in bytes. maxMessages bounds the part of it on
+	// stderr that is passed on.
+	maxOutput   = 8 << 20
+	maxMessages = 16 << 10
+)
+
+// runner runs commands of pequod in processes.
+type runner struct {
+	// program is the file of pequod.
+	program string
+	// dir is the working directory, absolute and without links.
+	dir     string
+	network bool
+	timeout time.Duration
+	// session ends when the client is gone; it is no parameter because the SDK doesn't end
+	// the contexts of calls then.
+	session context.Context
+	// turns has a value for each running process.
+	turns   chan struct{}
+	running sync.WaitGroup
+}
+
+// outcome is what a process printed, and its exit code.
+type outcome struct {
+	out, messages string
+	code          int
+}
+
+// run runs one command line and returns its outcome. The process is killed when the call,
+// the session or the time limit ends. confined limits what it may read.
+func (r *runner) run(ctx context.Context, confined bool, args ...string) (outcome, error) {
+	r.running.Add(1)
+	defer r.running.Done()
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	defer context.AfterFunc(r.session, cancel)()
+	select {
+	case r.turns <- struct{}{}:
+		defer func() { <-r.turns }()
+	case <-ctx.Done():
+		return outcome{}, fmt.Errorf("other calls took longer than %v", r.timeout)
+	}
+	cmd := exec.CommandContext(ctx, r.program, args...)
+	cmd.Dir = r.dir
+	cmd.Env = r.environment(confined)
+	out, messages := &limited{max: maxOutput, full: cancel}, &limited{max: maxOutput, full: cancel}
+	cmd.Stdout, cmd.Stderr = out, messages
+	cmd.WaitDelay = time.Second
+	start := cmd.Start
+	if confined {
+		start = func() error { return r.startConfined(cmd) }
+	}
+	err := start()
+	if err == nil {
+		err = cmd.Wait()
+	}
+	var exit *exec.ExitError
+	switch {
+	case out.over || messages.over:
+		return outcome{}, fmt.Errorf("the answer is larger than %d MiB; ask for fewer files", maxOutput>>20)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return outcome{}, fmt.Errorf("no answer after %v", r.timeout)
+	case err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 0):
+		return outcome{}, fmt.Errorf("pequod %s: %w", args[0], err)
+	}
+	said := messages.String()
+	return outcome{out.String(), said[:min(len(said), maxMessages)], cmd.ProcessState.ExitCode()}, nil
+}
+
+// environment returns the variables of a process: those of the server, without the
+// kubeconfig and colors.
+func (r *runner) environment(confined bool) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if name == "CLICOLOR_FORCE" || confined && (name == "KUBECONFIG" || name == "PEQUOD_KUBECONFIG") {
+			continue
+		}
+		env = append(env, v)
+	}
+	return append(env, "NO_COLOR=1")
+}
+
+// limited is a buffer that calls full instead of growing beyond max bytes.
+type limited struct {
+	bytes.Buffer
+	max  int
+	full func()
+	over bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > l.max {
+		l.over = true
+		l.full()
+		return 0, errors.New("too much output")
+	}
+	return l.Buffer.Write(p)
+}

@@ -1,0 +1,129 @@
+// Package mcp has the command mcp, a server of the Model Context Protocol: programs that
+// write instances and modules, such as coding agents, get Pequod's answers as data.
+//
+//   - commands.go: the command, its flags and the server
+//   - tools.go: the tools, and the command lines that they stand for
+//   - result.go: the answer of a tool
+//   - paths.go: the check of the paths that a client names
+//   - child.go: the process that answers one call
+//   - confine_linux.go, confine_other.go: what this process may read
+//
+// A tool is a command of pequod that runs in a process of its own, so that a module which
+// does not terminate, or takes all memory, ends this process and not the server. A client
+// is not trusted: its arguments are values of flags and never flags, its paths must stay in
+// the directory of the server, and the sizes of requests and answers are bounded. No tool
+// writes.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/internal/version"
+)
+
+// maxRequest bounds one message of a client, in bytes.
+const maxRequest = 1 << 20
+
+// options are the flags of mcp.
+type options struct {
+	// dir is the directory that tools read.
+	dir string
+	// network allows requests to registries and git servers, and cluster the comparison
+	// with the cluster of the kubeconfig.
+	network, cluster bool
+	// timeout limits one call.
+	timeout time.Duration
+}
+
+// Commands returns the command "mcp".
+func Commands(env command.Env) []*cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve validate, render, diff and explain to coding agents",
+		Long: `Serve the Model Context Protocol on stdin and stdout, for coding agents and other
+programs. The tools are validate, render, graph, diff, impact, module_docs and explain.
+They answer as the commands of these names do, with problems as data: file, line, field,
+message and hint.
+
+All tools only read, and only files in --dir and below it. On Linux, the kernel enforces
+this with Landlock, if it has it. Modules of registries and git servers come from
+pequod.vendor and the cache, unless --allow-network is given. No kubeconfig is read,
+unless --allow-cluster is given: diff can then compare with the cluster, in a process
+that Landlock doesn't confine.
+
+docs/SKILL.md explains the tools to agents.`,
+		Example: `  # In the configuration of an agent
+  {"mcpServers": {"pequod": {"command": "pequod", "args": ["mcp"]}}}
+
+  pequod mcp --dir apps --allow-network`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&o.dir, "dir", ".", "directory that the tools may read")
+	fl.BoolVar(&o.network, "allow-network", false, "allow requests to registries and git servers")
+	fl.BoolVar(&o.cluster, "allow-cluster", false, "allow diff to compare with the cluster of the kubeconfig")
+	fl.DurationVar(&o.timeout, "timeout", time.Minute, "time limit of one call")
+	command.Must(cmd.MarkFlagDirname("dir"))
+	return []*cobra.Command{cmd}
+}
+
+// run serves one client until it closes stdin. It returns after all processes have ended.
+func (o *options) run(ctx context.Context, env command.Env) error {
+	if o.timeout <= 0 {
+		return errors.New("--timeout must be positive")
+	}
+	r, err := o.newRunner()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r.session = ctx
+	defer r.running.Wait()
+	defer cancel()
+	server := sdk.NewServer(&sdk.Implementation{Name: "pequod", Title: "Pequod", Version: version.Program()}, &sdk.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &sdk.ServerCapabilities{},
+	})
+	o.addTools(server, r)
+	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(env.In), Writer: writer{env.Out}, MaxLineLength: maxRequest})
+	if errors.Is(err, io.EOF) {
+		return nil // the client is gone
+	}
+	return err
+}
+
+// newRunner returns the runner of the processes in the directory of the server.
+func (o *options) newRunner() (*runner, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(o.dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, command.FileError(err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%s: not a directory", o.dir)
+	}
+	return &runner{program: program, dir: dir, network: o.network, timeout: o.timeout, turns: make(chan struct{}, maxProcesses)}, nil
+}
+
+// writer is stdout, which stays open until the process ends.
+type writer struct{ io.Writer }
+
+func (writer) Close() error { return nil }
