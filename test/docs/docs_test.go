@@ -85,11 +85,12 @@ var noSession = map[string]string{
 	"SECURITY.md":          "it names tests instead; TestSecurityNamesTests checks them",
 	"docs/api.md":          "it is written from the API types",
 	"docs/ci.md":           "its files are for other systems; test/action runs their scripts",
-	"docs/consequences.md": "it lists rules; make consequences measures them",
+	"docs/consequences.md": "it is generated; make consequences measures its rules",
 	"docs/design.md":       "it follows the code, and has a picture but no commands",
 	"docs/glossary.md":     "it explains terms",
 	"docs/lock.md":         "it needs a registry; the script module_lock.txtar has one",
 	"docs/migrate.md":      "it needs the inventories of other tools; the script adopt_from.txtar has them",
+	"docs/review.md":       "it shows a report; TestReviewDocument compares it with the command",
 	"docs/seeds.md":        "it names tests; TestSeeds checks them",
 	"docs/dependencies.md": "it has tables; test/tree compares them with go.mod",
 }
