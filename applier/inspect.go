@@ -16,6 +16,9 @@ import (
 type answer struct {
 	action  engine.Action
 	outcome engine.Outcome
+	// unsent is set if the run ended before the action began. There is no outcome then, and
+	// the engine keeps what it knows.
+	unsent bool
 }
 
 // inspect drives an engine that only reads or predicts, until it has no more
@@ -46,7 +49,7 @@ func (a *Applier) inspect(ctx context.Context, e *engine.Engine, now time.Time, 
 				}
 				<-slots
 				select {
-				case done <- answer{action, outcome}:
+				case done <- answer{action: action, outcome: outcome}:
 				case <-ctx.Done():
 				}
 			}()

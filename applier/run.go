@@ -140,6 +140,9 @@ func (r *run) observe(ev cluster.Event) {
 // revision.
 func (r *run) receive(ctx context.Context, a answer) error {
 	r.inFlight--
+	if a.unsent {
+		return context.Cause(ctx)
+	}
 	if errors.Is(a.outcome.Err, ErrSuperseded) {
 		return fmt.Errorf("graph %s: %w", r.engine.Owner(), ErrSuperseded)
 	}
@@ -179,10 +182,10 @@ func (r *run) start(ctx context.Context, a engine.Action) {
 		case r.slots <- struct{}{}:
 			defer func() { <-r.slots }()
 		case <-ctx.Done():
-			r.done <- answer{a, engine.Outcome{Err: context.Cause(ctx)}}
+			r.done <- answer{action: a, unsent: true}
 			return
 		}
-		r.done <- answer{a, r.execute.Do(context.WithoutCancel(ctx), a)}
+		r.done <- answer{action: a, outcome: r.execute.Do(context.WithoutCancel(ctx), a)}
 	}()
 }
 

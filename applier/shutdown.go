@@ -24,7 +24,9 @@ func (r *run) shutDown(ctx context.Context, superseded bool) error {
 		select {
 		case a := <-r.done:
 			r.inFlight--
-			r.engine.Done(a.action, a.outcome)
+			if !a.unsent {
+				r.engine.Done(a.action, a.outcome)
+			}
 		case <-r.events:
 		case <-ctx.Done():
 			return fmt.Errorf("graph %s: %d requests weren't answered in time; the next run observes their results", r.engine.Owner(), r.inFlight)
