@@ -167,10 +167,10 @@ func (a answer) decode(r request, into any) error {
 		return nil
 	}
 	// GitHub's message is a string, and GitLab's a string or an object.
-	var told struct{ Message, Error any }
-	_ = json.Unmarshal(a.body, &told) // not every error is JSON
+	var answer struct{ Message, Error any }
+	_ = json.Unmarshal(a.body, &answer) // not every error is JSON
 	e := &statusError{method: r.method, path: r.path, status: a.status}
-	for _, m := range []any{told.Message, told.Error} {
+	for _, m := range []any{answer.Message, answer.Error} {
 		if m != nil && e.message == "" {
 			e.message = fmt.Sprint(m)
 		}

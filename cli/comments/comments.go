@@ -63,7 +63,7 @@ type Post struct {
 	Run int64
 }
 
-// Result is what [Keep] did.
+// Result is the outcome of [Keep].
 type Result string
 
 // The results of [Keep].

@@ -37,7 +37,7 @@ type runner struct {
 	running sync.WaitGroup
 }
 
-// outcome is what a process printed, and its exit code.
+// outcome has the output of a process and its exit code.
 type outcome struct {
 	out, messages string
 	code          int

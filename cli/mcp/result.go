@@ -18,7 +18,7 @@ type result struct {
 	// Data is the JSON output of the command, and Text its output in other formats.
 	Data any    `json:"data,omitempty" jsonschema:"the answer as JSON"`
 	Text string `json:"text,omitempty" jsonschema:"the answer as text"`
-	// Messages are what the command printed for people: errors, warnings and notes.
+	// Messages has the output for people: errors, warnings and notes.
 	Messages string `json:"messages,omitempty" jsonschema:"errors and notes"`
 }
 

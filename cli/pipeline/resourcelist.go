@@ -145,7 +145,7 @@ func (d *documents) add(u *unstructured.Unstructured) error {
 }
 
 // origins replaces the positions of problems in the stream by the files of the
-// instances: nobody has seen the lines of the stream.
+// instances: the user does not know the lines of the stream.
 func (d *documents) origins(ps problem.List) problem.List {
 	for i := range ps {
 		for _, at := range []*problem.Position{&ps[i].Position, &ps[i].InstanceAt} {

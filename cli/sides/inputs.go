@@ -34,7 +34,7 @@ func Inputs(ctx context.Context, env command.Env, base, head *Side) []review.Inp
 	return append(all, settingInputs(env, base, head)...)
 }
 
-// input returns the input of two values, either of which may be empty.
+// inputOf returns the input of two values; one may be empty.
 func inputOf(kind review.InputKind, name, before, after string) review.Input {
 	in := review.Input{Kind: kind, Name: name, Action: objectdiff.Modify, Old: before, New: after}
 	switch {
@@ -65,7 +65,7 @@ func lockInputs(ctx context.Context, base, head *Side) []review.Input {
 			in.Notes = append(in.Notes, "the same version has other content: it was published again")
 		}
 		if c.Old != nil && c.New != nil && c.Old.Signer != c.New.Signer {
-			in.Notes = append(in.Notes, fmt.Sprintf("signed by %s, and before by %s", cmp.Or(c.New.Signer, "nobody that is checked"), cmp.Or(c.Old.Signer, "nobody that is checked")))
+			in.Notes = append(in.Notes, fmt.Sprintf("signed by %s, and before by %s", cmp.Or(c.New.Signer, "no checked key"), cmp.Or(c.Old.Signer, "no checked key")))
 		}
 		all = append(all, in)
 	}

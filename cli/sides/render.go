@@ -245,7 +245,7 @@ func (id *identity) isGraph() bool {
 	return id.group == v1alpha1.GroupVersion.Group && id.kind == "ResourceGraph"
 }
 
-// Failed returns a side of which nothing is known.
+// Failed returns a side without any known instance.
 func Failed(from *Checkout, name review.Side, flags *input.RenderFlags, subject string, err error) *Side {
 	s := &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags}
 	s.failAll(subject, err)

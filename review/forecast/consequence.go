@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Effect is what a change does in the cluster.
+// Effect names the effect of a change in the cluster.
 type Effect string
 
 // The effects, from the mildest to the most severe.

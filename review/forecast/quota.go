@@ -11,7 +11,7 @@ import (
 	"github.com/pequod-io/pequod/applier/objectdiff"
 )
 
-// usage is what an object uses of the resources of a quota, by their names in
+// usage has the use of the resources of a quota, by their names in
 // spec.hard.
 type usage map[string]resource.Quantity
 

@@ -38,7 +38,7 @@ type subject struct {
 	leaf  leaf // of a field; zero for a condition of the whole object
 }
 
-// detail is what a condition adds to a consequence.
+// detail is the addition of a condition to a consequence.
 type detail struct {
 	pods     int
 	allNodes bool

@@ -14,7 +14,7 @@ func Warn(d *objectdiff.Diff, found map[objectdiff.Key][]Consequence) {
 	for i := range d.Objects {
 		o := &d.Objects[i]
 		for _, c := range found[o.Key] {
-			if c.Effect.Severity() < Unnoticed.Severity() || told(o, c.Effect) {
+			if c.Effect.Severity() < Unnoticed.Severity() || warned(o, c.Effect) {
 				continue
 			}
 			o.Warnings = append(o.Warnings, problem.Problem{Severity: problem.Warning, Rule: string(c.Effect), Path: c.Path, Message: c.String()})
@@ -22,9 +22,9 @@ func Warn(d *objectdiff.Diff, found map[objectdiff.Key][]Consequence) {
 	}
 }
 
-// told reports whether an object has a warning about an effect, or its removal tells the
+// warned reports whether an object has a warning about an effect, or its removal tells the
 // effect.
-func told(o *objectdiff.ObjectDiff, e Effect) bool {
+func warned(o *objectdiff.ObjectDiff, e Effect) bool {
 	var rules []string
 	switch e {
 	case Refused:

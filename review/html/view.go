@@ -12,7 +12,7 @@ import (
 	"github.com/pequod-io/pequod/review/forecast"
 )
 
-// view is what report.html prints.
+// view has the data of report.html.
 type view struct {
 	*review.Report
 	Objects    int

@@ -8,7 +8,7 @@ import (
 	"github.com/pequod-io/pequod/review"
 )
 
-// mention is an at sign that notifies nobody: a space without width follows it. A character
+// mention is an at sign that notifies no user: a space without width follows it. A character
 // reference for the sign would not help, because hosts look for mentions in the text of the
 // page.
 const mention = "@&#8203;"

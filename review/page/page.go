@@ -22,7 +22,7 @@ type Page struct {
 	// Style is added to the style sheet of all pages. Script may be empty. Neither
 	// may contain text from strangers.
 	Style, Script string
-	// Body is what the element body contains. Attributes style and on… do not work in
+	// Body is the content of the element body. Attributes style and on… do not work in
 	// it: the policy forbids them.
 	Body template.HTML
 }

@@ -18,7 +18,7 @@ type Measurements struct {
 	Cases      map[string]Observation `json:"cases"`
 }
 
-// Observation is what happened after a change.
+// Observation has the events after a change.
 type Observation struct {
 	// Refused is the message of the API server, if it refused the change.
 	Refused string `json:"refused,omitempty"`

@@ -16,7 +16,7 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// state is what exists at one time and may be lost by a change.
+// state has the objects of one time that a change may lose.
 type state struct {
 	addresses []string
 	// data are the claims with a volume, as namespace/claim without the namespace of

@@ -24,7 +24,7 @@ type podWatch struct {
 	lowest int
 }
 
-// podState is what matters of a Pod.
+// podState has the fields of a Pod that a change may alter.
 type podState struct{ ready, ends bool }
 
 // watchPods watches the Pods of the test's namespace until the test ends. The
