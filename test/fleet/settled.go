@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,8 +39,11 @@ func (f *Fleet) Settled() {
 	if err := f.checkObjects(f.t.Context()); err != nil {
 		f.t.Fatalf("all instances report that they are ready: %v", err)
 	}
-	// No status reports the end of these.
+	// No status reports the end of these, and a graph ends after its objects.
 	f.eventually(f.checkGraphs)
+	if err := f.checkOrphans(f.t.Context()); err != nil {
+		f.t.Fatalf("the graphs of deleted instances are gone: %v", err)
+	}
 	f.eventually(f.checkPlatforms)
 	f.must(f.record.check())
 }
@@ -170,8 +174,26 @@ func (f *Fleet) resource(r schema.GroupVersionResource) dynamic.ResourceInterfac
 	return f.c.Dynamic.Resource(r).Namespace(f.c.Namespace)
 }
 
-// checkObjects returns an error unless the namespace has exactly the objects of the instances.
+// checkObjects returns an error unless the instances have exactly their objects. Those of deleted
+// instances may exist until their graphs are gone.
 func (f *Fleet) checkObjects(ctx context.Context) error {
+	existing := map[string]bool{}
+	for _, p := range f.platforms {
+		for _, i := range p.instances {
+			existing[i.name] = existing[i.name] || i.exists
+		}
+	}
+	return f.compareObjects(ctx, func(instance string) bool { return existing[instance] })
+}
+
+// checkOrphans returns an error unless the namespace has exactly the objects of the instances.
+func (f *Fleet) checkOrphans(ctx context.Context) error {
+	return f.compareObjects(ctx, func(string) bool { return true })
+}
+
+// compareObjects compares the objects in the namespace with those of the instances. It ignores
+// objects of instances that counts returns false for; their names begin with the instance's.
+func (f *Fleet) compareObjects(ctx context.Context, counts func(instance string) bool) error {
 	want, got := map[string]string{}, map[string]string{}
 	for _, p := range f.platforms {
 		for _, i := range p.instances {
@@ -186,7 +208,8 @@ func (f *Fleet) checkObjects(ctx context.Context) error {
 			return err
 		}
 		for i := range list.Items {
-			if obj := &list.Items[i]; obj.GetName() != "kube-root-ca.crt" {
+			obj := &list.Items[i]
+			if instance, _, _ := strings.Cut(obj.GetName(), "-"); obj.GetName() != "kube-root-ca.crt" && counts(instance) {
 				got[obj.GetKind()+" "+obj.GetName()] = describe(obj)
 			}
 		}

@@ -50,7 +50,6 @@ func Anything() rbacv1.PolicyRule {
 // left as it is.
 func Account(t testing.TB, c *harness.Cluster, name string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
-	c.ServiceAccount(t, c.Namespace, name)
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
 	if _, err := c.Client.RbacV1().Roles(c.Namespace).Create(t.Context(), role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
@@ -62,6 +61,8 @@ func Account(t testing.TB, c *harness.Cluster, name string, rules ...rbacv1.Poli
 	if _, err := c.Client.RbacV1().RoleBindings(c.Namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
+	// The account comes last, because a graph may be waiting for it.
+	c.ServiceAccount(t, c.Namespace, name)
 }
 
 // stopPatience bounds how long a manager may take to end on a busy machine.
