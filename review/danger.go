@@ -15,23 +15,43 @@ func dangerous(e forecast.Effect) bool {
 	return e.Severity() >= forecast.Unnoticed.Severity() && e != forecast.RollingRestart
 }
 
-// findDangers fills in r.Dangers from the warnings and consequences of the first instance
-// of each group. Equal ones of the other instances are counted.
+// findDangers fills in r.Dangers from the warnings and consequences of all instances. Instances
+// of a group may differ in their dangers: their values differ, or an autoscaler or a reader
+// exists for only one of them. The first instance with a danger stands for those that have one
+// of the same rule about the same field, which are counted.
 func (r *Report) findDangers() {
-	for _, g := range r.Groups {
-		for i := range r.Shown(g).Objects {
-			r.Dangers = append(r.Dangers, dangersOf(&r.Shown(g).Objects[i], g)...)
+	type key struct {
+		group, nth       int // nth tells equal ones of one instance apart
+		rule, path, kind string
+	}
+	first := map[key]int{}
+	for n, g := range r.Groups {
+		for _, i := range g.Instances {
+			times := map[key]int{}
+			for k := range r.Instances[i].Objects {
+				for _, d := range dangersOf(&r.Instances[i].Objects[k], i) {
+					id := key{group: n, rule: d.Rule, path: d.Path, kind: d.Object.Kind}
+					times[id]++
+					id.nth = times[id]
+					if at, ok := first[id]; ok {
+						r.Dangers[at].Others++
+						continue
+					}
+					first[id] = len(r.Dangers)
+					r.Dangers = append(r.Dangers, d)
+				}
+			}
 		}
 	}
 	slices.SortStableFunc(r.Dangers, func(a, b Danger) int { return cmp.Compare(weight(b.Rule), weight(a.Rule)) })
 }
 
-// dangersOf returns the dangers of an object of the first instance of a group. A warning
-// and a consequence of one field are about the same thing, and the warning says more.
-func dangersOf(o *Object, g Group) []Danger {
+// dangersOf returns the dangers of an object of an instance. A warning and a consequence of one
+// field are about the same thing, and the warning tells more.
+func dangersOf(o *Object, instance int) []Danger {
 	var all []Danger
 	add := func(rule, path, message string) {
-		all = append(all, Danger{Rule: rule, Path: path, Message: message, Object: o.Key, Others: len(g.Instances) - 1, Instance: g.Instances[0], Conditions: conditionsOf(rule)})
+		all = append(all, Danger{Rule: rule, Path: path, Message: message, Object: o.Key, Instance: instance, Conditions: conditionsOf(rule)})
 	}
 	for _, w := range o.Warnings {
 		add(w.Rule, w.Path, w.Message)

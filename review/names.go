@@ -123,7 +123,7 @@ func (d Drawing) Heading() string {
 // Values are unlimited, and one of a megabyte must not hide the rest of a report.
 const maxText = 500
 
-// Clip shortens a text that no reader reads to its end, and says how long it was.
+// Clip shortens a very long text, and adds its length.
 func Clip(s string) string {
 	if len(s) <= maxText {
 		return s

@@ -41,7 +41,7 @@ func (in *Instance) name() string {
 	return objectdiff.Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
 }
 
-// summary says what changes in an instance. It shows one field, the most telling one, and
+// summary describes the change of an instance. It shows one field, the most telling one, and
 // counts the others. With hidden, the values are left out.
 func (in *Instance) summary(hidden bool) string {
 	var best *objectdiff.Change
@@ -96,7 +96,7 @@ func rank(c objectdiff.Change) int {
 
 // field returns the change of one field, such as "image 1.4.0 → 1.5.0".
 func field(c objectdiff.Change, hidden bool) string {
-	name := c.Name()
+	name := source.Escape(c.Name(), "")
 	switch c.Action {
 	case objectdiff.Add:
 		name += " added"
@@ -109,11 +109,11 @@ func field(c objectdiff.Change, hidden bool) string {
 		return name + " to different values"
 	}
 	if c.Action != objectdiff.Modify {
-		return source.Escape(name, "")
+		return name
 	}
 	before, after := c.Inline()
 	if len(before) > maxTitleValue || len(after) > maxTitleValue {
-		return source.Escape(name+" changed", "")
+		return name + " changed"
 	}
 	before, after = tags(before, after)
 	return source.Escape(fmt.Sprintf("%s %s → %s", name, before, after), "")
@@ -128,7 +128,7 @@ func tags(before, after string) (string, string) {
 	return before[i+1:], after[j+1:]
 }
 
-// kinds counts objects by their kinds: "Service and 2 more objects added".
+// kinds names one object by its kind, and counts several: "Service added", "2 objects added".
 func kinds(all []string, what string) string {
 	switch len(all) {
 	case 0:

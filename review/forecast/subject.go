@@ -45,7 +45,7 @@ type detail struct {
 	text     string // completes the reason
 }
 
-// unchecked reports whether a warning says that the API server couldn't check the object.
+// unchecked reports whether there is a warning that the API server couldn't check the object.
 func (s *subject) unchecked() bool {
 	return slices.ContainsFunc(s.diff.Warnings, func(w problem.Problem) bool { return w.Rule == objectdiff.RuleUnchecked })
 }

@@ -18,7 +18,7 @@ const (
 	maxText  = 2000 // bytes of a line or a name
 )
 
-// cutText cuts a long text and says how much is missing.
+// cutText cuts a long text and adds how much is missing.
 func cutText(s string) string {
 	if len(s) <= maxText {
 		return s

@@ -49,7 +49,7 @@ func write(t *testing.T, r *review.Report, size int) string {
 	return b.String()
 }
 
-// A comment fits its size, and says what it leaves out and where the rest is.
+// A comment fits its size, and names what it leaves out and where the rest is.
 func TestSize(t *testing.T) {
 	r := report(t, 300, "")
 	r.Link = "https://ci.example.com/1"

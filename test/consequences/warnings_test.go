@@ -39,7 +39,7 @@ func TestWarnings(t *testing.T) {
 	t.Logf("%d warnings about changes that the API server refuses", warned)
 }
 
-// refuses reports whether a warning says that the API server refuses the change.
+// refuses reports whether there is a warning that the API server refuses the change.
 func refuses(w problem.Problem) bool {
 	return w.Rule == objectdiff.RuleImmutable && strings.Contains(w.Message, "the API server refuses it")
 }

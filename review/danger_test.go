@@ -1,0 +1,43 @@
+package review_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/review"
+	"github.com/pequod-io/pequod/review/forecast"
+)
+
+// Instances with the same change are one group, but an autoscaler may scale only one of them.
+func TestDangersOfAllInstances(t *testing.T) {
+	const instances, scaled = 4, "web-2"
+	tree := func(replicas int64) review.Tree {
+		var tree review.Tree
+		add := func(kind, name string, manifest map[string]any) {
+			manifest["kind"], manifest["metadata"] = kind, map[string]any{"name": name, "namespace": "shop"}
+			objects, err := objectdiff.FromManifest(manifest, name+".yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := objectdiff.Instance{Kind: kind, Namespace: "shop", Name: name, File: kind + name + ".yaml"}
+			tree.Units = append(tree.Units, review.Unit{Instance: in, Path: in.File, Objects: objects})
+		}
+		for i := range instances {
+			add("Deployment", fmt.Sprintf("web-%d", i), map[string]any{"apiVersion": "apps/v1", "spec": map[string]any{"replicas": replicas}})
+		}
+		add("HorizontalPodAutoscaler", scaled, map[string]any{"apiVersion": "autoscaling/v2", "spec": map[string]any{
+			"maxReplicas": int64(9), "scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": scaled}}})
+		return tree
+	}
+	r, err := review.New(tree(2), tree(3), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Groups) != 1 || len(r.Groups[0].Instances) != instances {
+		t.Fatalf("groups %v; want one", r.Groups)
+	}
+	if len(r.Dangers) != 1 || r.Dangers[0].Rule != string(forecast.Autoscaler) || r.Dangers[0].Object.Name != scaled || r.Dangers[0].Others != 0 {
+		t.Errorf("dangers %+v; want only that an autoscaler scales %s", r.Dangers, scaled)
+	}
+}
