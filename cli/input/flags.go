@@ -22,6 +22,7 @@ package input
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,7 +84,11 @@ func (f *FileFlags) Paths() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		paths = append(paths, slices.DeleteFunc(found, files.IsToolConfig)...)
+		found = slices.DeleteFunc(found, files.IsToolConfig)
+		if len(found) == 0 && !f.recursive && hasNested(name) {
+			return nil, fmt.Errorf("%s: only its subdirectories have YAML files; use --recursive to read them", name)
+		}
+		paths = append(paths, found...)
 	}
 	// Duplicates are compared by cleaned path; links to one file stay two files.
 	seen := map[string]bool{}
@@ -92,6 +97,13 @@ func (f *FileFlags) Paths() ([]string, error) {
 		seen[file] = true
 		return again
 	}), nil
+}
+
+// hasNested reports whether subdirectories of a directory have input files. A directory
+// that can't be read has none.
+func hasNested(dir string) bool {
+	found, err := files.FindYAML(dir, true)
+	return err == nil && slices.ContainsFunc(found, func(file string) bool { return !files.IsToolConfig(file) })
 }
 
 // AlsoGraphs changes the help of the flags for a command that takes graphs as
