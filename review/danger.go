@@ -7,6 +7,7 @@ import (
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/review/forecast"
 )
 
@@ -28,23 +29,53 @@ func (r *Report) findDangers() {
 	for n, g := range r.Groups {
 		for _, i := range g.Instances {
 			times := map[key]int{}
+			var all []Danger
 			for k := range r.Instances[i].Objects {
-				for _, d := range dangersOf(&r.Instances[i].Objects[k], i) {
-					id := key{group: n, rule: d.Rule, path: d.Path, kind: d.Object.Kind}
-					times[id]++
-					id.nth = times[id]
-					if at, ok := first[id]; ok {
-						r.Dangers[at].Others++
-						continue
-					}
-					first[id] = len(r.Dangers)
-					r.Dangers = append(r.Dangers, d)
+				all = append(all, dangersOf(&r.Instances[i].Objects[k], i)...)
+			}
+			for _, d := range foldRenames(all) {
+				id := key{group: n, rule: d.Rule, path: d.Path, kind: d.Object.Kind}
+				times[id]++
+				id.nth = times[id]
+				if at, ok := first[id]; ok {
+					r.Dangers[at].Others++
+					continue
 				}
+				first[id] = len(r.Dangers)
+				r.Dangers = append(r.Dangers, d)
 			}
 		}
 	}
 	slices.SortStableFunc(r.Dangers, func(a, b Danger) int { return cmp.Compare(weight(b.Rule), weight(a.Rule)) })
 }
+
+// foldRenames keeps one danger for the objects of an instance that were probably renamed,
+// because they were renamed together, and counts the others in its message. One that starts
+// without the old data stands for them.
+func foldRenames(all []Danger) []Danger {
+	best, others := -1, 0
+	for i, d := range all {
+		switch {
+		case d.Rule != objectdiff.RuleRenamed:
+		case best < 0:
+			best = i
+		default:
+			others++
+			if storesData(d.Object.Kind) && !storesData(all[best].Object.Kind) {
+				best = i
+			}
+		}
+	}
+	if others == 0 {
+		return all
+	}
+	all[best].Message += " (and " + source.Count(others, "more object") + " of the instance)"
+	keep := all[best].Object
+	return slices.DeleteFunc(all, func(d Danger) bool { return d.Rule == objectdiff.RuleRenamed && d.Object != keep })
+}
+
+// storesData reports whether a new object of the kind starts empty.
+func storesData(kind string) bool { return kind == "PersistentVolumeClaim" || kind == "StatefulSet" }
 
 // dangersOf returns the dangers of an object of an instance. A warning and a consequence of one
 // field are about the same thing, and the warning tells more.

@@ -41,10 +41,11 @@ func (in *Instance) name() string {
 	return objectdiff.Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
 }
 
-// summary describes the change of an instance. It shows one field, the most telling one, and
-// counts the others. With hidden, the values are left out.
+// summary describes the change of an instance. It shows one field, the most dangerous or else
+// the most telling one, and counts the others. With hidden, the values are left out.
 func (in *Instance) summary(hidden bool) string {
 	var best *objectdiff.Change
+	least := 0 // the rank of best
 	fields, added, removed := 0, []string{}, []string{}
 	for i := range in.Objects {
 		o := &in.Objects[i]
@@ -56,8 +57,12 @@ func (in *Instance) summary(hidden bool) string {
 		}
 		for k := range o.Changes {
 			c := &o.Changes[k]
-			if fields++; best == nil || rank(*c) < rank(*best) {
-				best = c
+			r := rank(*c)
+			if o.endangers(c.Path.String()) {
+				r = -1
+			}
+			if fields++; best == nil || r < least {
+				best, least = c, r
 			}
 		}
 	}
@@ -76,6 +81,16 @@ func (in *Instance) summary(hidden bool) string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// endangers reports whether the change of a field of o is a refusal or a loss.
+func (o *Object) endangers(path string) bool {
+	for _, d := range dangersOf(o, 0) {
+		if d.Path != "" && weight(d.Rule) > 0 && strings.HasPrefix(path, d.Path) {
+			return true
+		}
+	}
+	return false
 }
 
 // rank orders fields by what they tell a reader; the smallest is shown.
