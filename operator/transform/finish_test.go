@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -93,6 +95,37 @@ func TestDelete(t *testing.T) {
 	if b.crd(name) != nil || len(b.catalog.Entries()) > 0 {
 		t.Error("the CRD is left, or the platform is listed")
 	}
+}
+
+// TestDeleteUnlisted deletes a Transform whose instances can't be listed, as those of a CRD that
+// was just deleted. The only worker continues with other Transforms, and with this one later.
+func TestDeleteUnlisted(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	proxy, err := faults.Start(b.Config, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	b.options.Concurrent = 1
+	b.start(proxy.Config(b.Config))
+	b.create(b.transform("app", b.appModule(`text: string`)))
+	b.ready("app")
+	missing := faults.Rule{Verbs: []string{"list", "watch"}, Resources: []string{"apps." + b.group}, Faults: []faults.Fault{faults.Status{Code: 404}}}
+	proxy.Inject(missing)
+	if err := b.client.Delete(t.Context(), b.transform("app", "")); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, patience, func(context.Context) error {
+		if len(proxy.Faults()) == 0 {
+			return errors.New("the instances were not listed")
+		}
+		return nil
+	})
+	b.create(b.transform("other", strings.ReplaceAll(b.appModule(`text: string`), `"App"`, `"Other"`)))
+	b.ready("other")
+	proxy.Inject()
+	b.gone("app")
 }
 
 // TestDeleteGraphs deletes a Transform after its last instance: graphs whose owner is gone with

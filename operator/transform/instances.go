@@ -2,9 +2,11 @@ package transform
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,7 +49,7 @@ func (i *instances) start(_ context.Context, queue workqueue.TypedRateLimitingIn
 func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind, transform types.NamespacedName) (map[string]int, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(kind)
-	informer, err := i.cache.GetInformer(ctx, object)
+	informer, err := i.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +57,9 @@ func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind
 		return nil, err
 	}
 	if err := i.forgetBut(ctx, transform, kind); err != nil {
+		return nil, err
+	}
+	if err := listed(ctx, informer, kind); err != nil {
 		return nil, err
 	}
 	list := &metav1.PartialObjectMetadataList{}
@@ -67,6 +72,22 @@ func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind
 		counts[item.Namespace]++
 	}
 	return counts, nil
+}
+
+// listPatience is how long a reconciliation waits until the instances of a kind are listed.
+const listPatience = 2 * time.Second
+
+// listed waits until an informer has listed the instances of a kind. It returns an error if they
+// are not listed in time: the CRD may be gone already while the watch of CRDs still shows it, and
+// instances of a kind that isn't served are never listed. The informer goes on, so that a
+// repetition finds what a slow API server has sent meanwhile.
+func listed(ctx context.Context, informer cache.Informer, kind schema.GroupVersionKind) error {
+	ctx, cancel := context.WithTimeout(ctx, listPatience)
+	defer cancel()
+	if !toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return fmt.Errorf("the instances of %s aren't listed yet", kind.Kind)
+	}
+	return nil
 }
 
 // handle adds a handler to the informer of a kind, unless it has one.
