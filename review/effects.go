@@ -7,13 +7,16 @@ import (
 	"github.com/pequod-io/pequod/review/forecast"
 )
 
-// Effects returns the effects of an object as [Report.Effects] counts them, the most
-// severe first.
-func (o *Object) Effects() []forecast.Effect {
+// EffectsIn returns the effects that an object of a group has in any of its instances, as
+// [Report.Effects] counts them, the most severe first. object is the index of the object in
+// each instance.
+func (r *Report) EffectsIn(g Group, object int) []forecast.Effect {
 	var all []forecast.Effect
-	for e, has := range o.effects() {
-		if has {
-			all = append(all, e)
+	for _, i := range g.Instances {
+		for e, has := range r.Instances[i].Objects[object].effects() {
+			if has && !slices.Contains(all, e) {
+				all = append(all, e)
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b forecast.Effect) int { return cmp.Compare(b.Severity(), a.Severity()) })

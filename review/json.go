@@ -84,8 +84,11 @@ type JSONInstance struct {
 // JSONObject is the JSON form of a changed object.
 type JSONObject struct {
 	objectdiff.ObjectReport
-	Node         string                 `json:"node,omitempty"`
+	Node string `json:"node,omitempty"`
+	// Consequences are those of the first instance, and Together those of all instances of
+	// a group of several.
 	Consequences []forecast.Consequence `json:"consequences,omitempty"`
+	Together     []Together             `json:"together,omitempty"`
 }
 
 // WriteJSON prints a report as indented [JSON].
@@ -125,8 +128,13 @@ func (r *Report) jsonGroup(g Group) JSONGroup {
 		in := r.Instances[i]
 		out.Instances = append(out.Instances, JSONInstance{in.Instance, in.At.Line})
 	}
+	together := r.Together(g)
 	for i, o := range diff.Objects {
-		out.Objects = append(out.Objects, JSONObject{o, shown.Objects[i].Node, shown.Objects[i].Consequences})
+		object := JSONObject{ObjectReport: o, Node: shown.Objects[i].Node, Consequences: shown.Objects[i].Consequences}
+		if len(g.Instances) > 1 {
+			object.Together = together[i]
+		}
+		out.Objects = append(out.Objects, object)
 	}
 	return out
 }

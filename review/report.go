@@ -8,6 +8,7 @@
 //	tree.go          the two sides that a caller has rendered
 //	build.go         pairs the instances of both sides and compares their objects
 //	group.go         instances that change alike; title.go names a group in a few words
+//	together.go      the consequences of a group over all its instances
 //	danger.go        changes that lose data, are refused or restart something
 //	verdict.go       the first line, and the conditions of --fail-on
 //	neighbourhood.go the changed nodes of a graph with their neighbours

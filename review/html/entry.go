@@ -31,7 +31,7 @@ type entry struct {
 	Name         string
 	Note         string // what the heading adds to the name
 	Effects      []forecast.Effect
-	Consequences []forecast.Consequence
+	Consequences []review.Together
 	Warnings     []string
 	Fields       template.HTML
 	Lines        template.HTML
@@ -44,9 +44,12 @@ func (o Options) block(r *review.Report, indexes []int, ids map[int]map[objectdi
 	var b block
 	first := &r.Instances[indexes[0]]
 	entries := map[objectdiff.Key]string{}
+	group := review.Group{Instances: indexes}
+	together := r.Together(group)
 	for i := range first.Objects {
 		*next++
 		e := o.entry(&first.Objects[i], fmt.Sprintf("o%d", *next))
+		e.Consequences, e.Effects = together[i], r.EffectsIn(group, i)
 		entries[first.Objects[i].Key] = e.ID
 		b.Objects = append(b.Objects, e)
 	}
@@ -65,7 +68,7 @@ func (opts Options) entry(o *review.Object, id string) entry {
 		path = "" // the head may not have the file
 	}
 	e := entry{
-		ID: id, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Consequences: o.Consequences, Effects: o.Effects(),
+		ID: id, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
 		Lines: objectLines(&o.ObjectDiff), Module: opts.place(o.Module.Position, path),
 	}
 	e.Sign, e.Class = signOf(o.Action)

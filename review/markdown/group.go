@@ -20,9 +20,9 @@ func (b *writer) group(r *review.Report, number int, g review.Group) {
 	if note := r.Note(g); note != "" {
 		fmt.Fprintf(b, "%s\n\n", escape(note))
 	}
-	shown := r.Shown(g)
+	shown, together := r.Shown(g), r.Together(g)
 	for i := range shown.Objects {
-		b.object(&shown.Objects[i])
+		b.object(&shown.Objects[i], together[i])
 	}
 }
 
@@ -41,7 +41,7 @@ func (b *writer) instances(r *review.Report, g review.Group) {
 }
 
 // object writes one object as a folded section, whose summary has the worst consequence.
-func (b *writer) object(o *review.Object) {
+func (b *writer) object(o *review.Object, consequences []review.Together) {
 	summary := fmt.Sprintf("%c <code>%s</code>", o.Action.Sign(), inHTML(o.Key.String()))
 	if o.Recreated {
 		summary += ", deleted and recreated"
@@ -49,19 +49,19 @@ func (b *writer) object(o *review.Object) {
 	if n := len(o.Changes); n > 0 {
 		summary += ", " + source.Count(n, "field")
 	}
-	if len(o.Consequences) > 0 {
-		summary += ": <b>" + inHTML(o.Consequences[0].Title()) + "</b>"
+	if len(consequences) > 0 {
+		summary += ": <b>" + inHTML(consequences[0].Title()) + "</b>"
 	}
 	lines := o.Lines()
-	if len(lines)+len(o.Consequences) == 0 {
+	if len(lines)+len(consequences) == 0 {
 		fmt.Fprintf(b, "<p>%s</p>\n\n", summary)
 		return
 	}
 	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", summary)
-	for _, c := range o.Consequences {
+	for _, c := range consequences {
 		fmt.Fprintf(b, "- %s\n", escape(c.String()))
 	}
-	if len(o.Consequences) > 0 {
+	if len(consequences) > 0 {
 		b.WriteByte('\n')
 	}
 	var body []string

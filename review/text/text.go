@@ -124,16 +124,17 @@ func (b writer) group(r *review.Report, g review.Group) {
 	if note := r.Note(g); note != "" {
 		b.printf("  %s\n", source.Escape(note, ""))
 	}
-	shown := r.Shown(g)
+	shown, together := r.Shown(g), r.Together(g)
 	for i := range shown.Objects {
-		b.object(&shown.Objects[i])
+		b.object(&shown.Objects[i], together[i])
 	}
 }
 
-// object prints one object: a line with its consequences, and its changes.
-func (b writer) object(o *review.Object) {
+// object prints one object with its consequences in all instances of the group, and its
+// changes.
+func (b writer) object(o *review.Object, consequences []review.Together) {
 	b.line(o.Action.Sign(), true, 2, o.Title())
-	for _, c := range o.Consequences {
+	for _, c := range consequences {
 		b.line(' ', false, 4, c.String())
 	}
 	for _, l := range o.Lines() {
