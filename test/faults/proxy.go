@@ -23,7 +23,8 @@
 // arrival.
 //
 // proxy.go forwards, record.go parses and records requests, rule.go decides,
-// fault.go has the faults, and identity.go the certificate of the proxy.
+// fault.go has the faults, identity.go the certificate of the proxy, and port.go
+// keeps its port.
 package faults
 
 import (
@@ -35,6 +36,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -43,9 +45,8 @@ import (
 // Proxy is a reverse proxy in front of one API server. It is safe for concurrent
 // use.
 type Proxy struct {
-	// address is "127.0.0.1:0" before the first Up, and has the port from then
-	// on.
-	address  string
+	address  string   // with the port
+	port     *os.File // reserves the port until Close
 	identity identity
 	forward  *httputil.ReverseProxy
 	// upstream is the transport of forward. It outlives Down.
@@ -53,11 +54,12 @@ type Proxy struct {
 
 	// mu guards the fields below it. It is not held while a request is forwarded
 	// or a fault happens.
-	mu     sync.Mutex
-	server *http.Server // nil while the proxy is down
-	rules  *ruleBook
-	record []Request
-	seed   uint64
+	mu       sync.Mutex
+	server   *http.Server // nil while the proxy is down
+	listener net.Listener // of server
+	rules    *ruleBook
+	record   []Request
+	seed     uint64
 }
 
 // Start starts a proxy in front of the API server that upstream reaches. It uses
@@ -75,9 +77,14 @@ func Start(upstream *rest.Config, seed uint64) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fault proxy: %w", err)
 	}
+	port, address, err := reserve()
+	if err != nil {
+		return nil, fmt.Errorf("fault proxy: reserving a port: %w", err)
+	}
 	transport := &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true, DisableCompression: true}
 	p := &Proxy{
-		address:  "127.0.0.1:0",
+		address:  address,
+		port:     port,
 		identity: identity,
 		upstream: transport,
 		seed:     seed,
@@ -95,7 +102,11 @@ func Start(upstream *rest.Config, seed uint64) (*Proxy, error) {
 			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		},
 	}
-	return p, p.Up()
+	if err := p.Up(); err != nil {
+		_ = port.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // Config returns a copy of config that sends its requests through the proxy. The
@@ -116,16 +127,17 @@ func (p *Proxy) Inject(rules ...Rule) {
 }
 
 // Down closes the port and all connections of the proxy, as if the API server
-// were gone. The record and the rules are kept.
+// were gone. No other process gets the port. The record and the rules are kept.
 func (p *Proxy) Down() error {
 	p.mu.Lock()
-	server := p.server
-	p.server = nil
-	p.mu.Unlock()
-	if server == nil {
+	defer p.mu.Unlock()
+	if p.server == nil {
 		return nil
 	}
-	return server.Close()
+	err := p.server.Close()
+	_ = p.listener.Close() // the server doesn't have it yet if it was just started
+	p.server = nil
+	return err
 }
 
 // Up opens the proxy again on the same port, so that clients can continue. If it
@@ -140,12 +152,12 @@ func (p *Proxy) Up() error {
 	if err != nil {
 		return fmt.Errorf("fault proxy: %w", err)
 	}
-	p.address = listener.Addr().String()
 	p.server = &http.Server{
 		Handler:   p,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{p.identity.pair}},
 		ErrorLog:  log.New(io.Discard, "", 0),
 	}
+	p.listener = listener
 	server := p.server
 	go func() {
 		// ServeTLS returns when Down closes the server. Its error has no
@@ -159,6 +171,7 @@ func (p *Proxy) Up() error {
 func (p *Proxy) Close() error {
 	err := p.Down()
 	p.upstream.CloseIdleConnections()
+	_ = p.port.Close() // a second Close is no error
 	return err
 }
 

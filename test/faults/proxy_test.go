@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -202,6 +203,34 @@ func TestDownAndUp(t *testing.T) {
 	}
 	if code, _, err := b.get(t.Context()); code != 200 || err != nil {
 		t.Errorf("after that: %d, %v", code, err)
+	}
+}
+
+// No connection of another program gets the port while the proxy is down: it couldn't be opened
+// again.
+func TestDownKeepsPort(t *testing.T) {
+	b := start(t, true, func(http.ResponseWriter, *http.Request) {})
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := b.proxy.Down(); err != nil {
+		t.Fatal(err)
+	}
+	local, err := net.ResolveTCPAddr("tcp", strings.TrimPrefix(b.config.Host, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialer := net.Dialer{LocalAddr: local}
+	if connection, err := dialer.DialContext(t.Context(), "tcp", other.Addr().String()); !errors.Is(err, syscall.EADDRINUSE) {
+		if err == nil {
+			connection.Close()
+		}
+		t.Errorf("a connection from the port of the proxy: %v", err)
+	}
+	if err := b.proxy.Up(); err != nil {
+		t.Error(err)
 	}
 }
 
