@@ -10,6 +10,9 @@ import (
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/encoding/json"
 	"cuelang.org/go/encoding/jsonschema"
+
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/review"
 )
 
 // TestReviewSchema checks that the published schema describes every field of the reports, and
@@ -59,5 +62,23 @@ func TestReviewSchema(t *testing.T) {
 				t.Errorf("%s: accepted with %s", name, wrong[1])
 			}
 		}
+	}
+	// No change of the fixture has the answers of a cluster.
+	objects, err := objectdiff.FromManifest(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}, "a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report review.Report
+	report.Refine(review.Live{Context: "context a", Error: "b", Incomplete: true, NotAsked: []string{"c"}, ReadOnly: []string{"d"}},
+		review.Answers{Diff: objectdiff.Compare(nil, objects)})
+	var live bytes.Buffer
+	if err := review.WriteJSON(&live, &report); err != nil {
+		t.Fatal(err)
+	}
+	if err := valid("live", live.Bytes()); err != nil || len(report.Live.Others) != 1 {
+		t.Errorf("%v\n%s", err, &live)
+	}
+	if valid("live", bytes.Replace(live.Bytes(), []byte(`"notAsked"`), []byte(`"unasked"`), 1)) == nil {
+		t.Error("the schema doesn't describe the answers of a cluster")
 	}
 }

@@ -18,7 +18,9 @@ type JSON struct {
 	Verdict string `json:"verdict"`
 	Base    Side   `json:"base"`
 	Head    Side   `json:"head"`
-	Counts  Counts `json:"counts"`
+	// Live tells how far a cluster refined the forecast. It is missing without --live.
+	Live   *JSONLive `json:"live,omitempty"`
+	Counts Counts    `json:"counts"`
 	// Plan counts objects per action, Effects per effect, and Conditions has the number of
 	// hits of each condition of --fail-on.
 	Plan       objectdiff.Plan         `json:"plan"`
@@ -29,6 +31,12 @@ type JSON struct {
 	Inputs     []Input                 `json:"inputs"`
 	Groups     []JSONGroup             `json:"groups"`
 	Link       string                  `json:"link,omitempty"`
+}
+
+// JSONLive is the JSON form of [Live].
+type JSONLive struct {
+	Live
+	Others []JSONObject `json:"others,omitempty"`
 }
 
 // JSONUnknown is the JSON form of an [Unknown].
@@ -101,6 +109,9 @@ func (r *Report) JSON() JSON {
 		Effects: r.Effects(), Conditions: map[Condition]int{}, Inputs: append([]Input{}, r.Inputs...),
 		Unknown: []JSONUnknown{}, Dangers: []JSONDanger{}, Groups: []JSONGroup{},
 	}
+	if r.Live != nil {
+		out.Live = &JSONLive{Live: *r.Live, Others: jsonObjects(r.Live.Others)}
+	}
 	for _, c := range Conditions() {
 		out.Conditions[c] = r.Count(c)
 	}
@@ -137,6 +148,16 @@ func (r *Report) jsonGroup(g Group) JSONGroup {
 		out.Objects = append(out.Objects, object)
 	}
 	return out
+}
+
+// jsonObjects returns the JSON form of objects that are in no group.
+func jsonObjects(objects []Object) []JSONObject {
+	var all []JSONObject
+	in := Instance{Objects: objects}
+	for i, o := range in.diff().Report().Objects {
+		all = append(all, JSONObject{ObjectReport: o, Consequences: objects[i].Consequences})
+	}
+	return all
 }
 
 // jsonProblems returns the JSON form of problems.

@@ -10,6 +10,7 @@
 //	group.go         instances that change alike; title.go names a group in a few words
 //	together.go      the consequences of a group over all its instances
 //	danger.go        changes that lose data, are refused or restart something
+//	live.go          refines the forecast by the answers of a cluster
 //	verdict.go       the first line, and the conditions of --fail-on
 //	neighbourhood.go the changed nodes of a graph with their neighbours
 //	json.go          the published JSON
@@ -43,6 +44,8 @@ type Report struct {
 	Groups []Group
 	// Instances are those that change, in the order of namespaces, kinds and names.
 	Instances []Instance
+	// Live is set if a cluster refined the report.
+	Live *Live
 	// Link is the address of the whole report. Skins that leave something out name it.
 	Link string
 }

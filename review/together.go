@@ -71,6 +71,15 @@ func (r *Report) Together(g Group) [][]Together {
 	return all
 }
 
+// Alone returns the consequences of an object that is in no group.
+func (o *Object) Alone() []Together {
+	var all []Together
+	for _, c := range o.Consequences {
+		all = join(all, c, 1)
+	}
+	return all
+}
+
 // join adds the consequence of another instance to those of the instances before it.
 func join(all []Together, c forecast.Consequence, instances int) []Together {
 	i := slices.IndexFunc(all, func(t Together) bool {

@@ -91,7 +91,7 @@ func (r *Report) Verdict() string {
 	}
 	add(r.Plan.Refused, "refused", "refused")
 	effects := r.Effects()
-	add(effects[forecast.Refused], "refused unless recreated", "refused unless recreated")
+	add(effects[forecast.Refused]-r.Plan.Refused, "refused unless recreated", "refused unless recreated")
 	addresses, volumes, others := r.lost()
 	add(addresses, "load balancer address lost", "load balancer addresses lost")
 	add(volumes, "volume lost", "volumes lost")
@@ -102,6 +102,7 @@ func (r *Report) Verdict() string {
 	add(effects[forecast.Autoscaler], "fight with an autoscaler", "fights with autoscalers")
 	add(effects[forecast.Quota], "quota exceeded", "quotas exceeded")
 	add(effects[forecast.Unnoticed], "change that Pods don't notice", "changes that Pods don't notice")
+	add(r.drifted(), "drifted object", "drifted objects")
 	breaking := 0
 	for _, in := range r.Inputs {
 		breaking += len(in.Breaking)
@@ -152,6 +153,10 @@ func (r *Report) Effects() map[forecast.Effect]int {
 // effects returns the set of the effects of an object.
 func (o *Object) effects() map[forecast.Effect]bool {
 	set := map[forecast.Effect]bool{}
+	if o.Refused {
+		set[forecast.Refused] = true // and nothing else happens
+		return set
+	}
 	for _, c := range o.Consequences {
 		set[c.Effect] = !o.endsAlone(c.Effect)
 	}

@@ -21,6 +21,7 @@
 package kube
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -138,6 +139,19 @@ func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 		return nil, noKubeconfig(&raw)
 	}
 	return config, nil
+}
+
+// Cluster returns the name of the selected cluster for readers: the context, or the server if
+// none is named. It sends no request.
+func (f *ConnectionFlags) Cluster() string {
+	if *f.flags.APIServer != "" {
+		return "server " + *f.flags.APIServer
+	}
+	raw, err := f.flags.ToRawKubeConfigLoader().RawConfig()
+	if name := cmp.Or(*f.flags.Context, raw.CurrentContext); err == nil && name != "" {
+		return "context " + name
+	}
+	return "the cluster"
 }
 
 // isGuess reports whether config is the server on localhost:8080 that kubectl

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/sides"
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/review"
@@ -27,6 +28,10 @@ var reviewFormats = []string{"text", "markdown", "html", "json"}
 type reviewOptions struct {
 	// RenderFlags select the instances of the head. The base has flags of its own.
 	input.RenderFlags
+	// ConnectionFlags select the cluster and the user. They have an effect only with live.
+	kube.ConnectionFlags
+	// live refines the forecast by dry runs in the cluster.
+	live bool
 	// base is the revision to compare with, or "" for the default branch.
 	base string
 	// tool is another version of the program, which renders the base.
@@ -60,8 +65,14 @@ unknown; it is never shown as unchanged. Then come refused changes and other dan
 changed modules, policies and settings, and the changes. Instances that change alike are
 one group, whose first instance stands for all. The values of Secrets are masked.
 
+With --live, the changed graphs are also planned in the cluster of the kubeconfig, as
+diff does: the API server checks every object in a dry run, and the report tells what it
+refuses, how many Pods run, which drift is overwritten, and which objects don't exist or
+belong to others. Nothing is written. What can't be asked keeps the forecast of the
+files, and the report says so.
+
 The exit code is 0 if there is a report, 1 if a condition of --fail-on is met, and 2 if
-a part of the head can't be rendered. With --fail-on policy, violations of policies are
+a part of the head can't be rendered, or the cluster can't be asked with --live. With --fail-on policy, violations of policies are
 such a condition. A base that can't be rendered is no error.`,
 		Example: `  # What does this branch change?
   pequod review -f apps/ -p platforms/
@@ -71,6 +82,9 @@ such a condition. A base that can't be rendered is no error.`,
 
   # A page for the artifacts of a pipeline
   pequod review -f apps/ -o html --source-link 'https://github.com/acme/apps/blob/4f2c1aa/{file}#L{line}' > review.html
+
+  # The same, checked by the cluster that it is for
+  pequod review -f apps/ --live --context production
 
   # Refuse changes that delete objects or lose data
   pequod review -f apps/ --fail-on removals,data-loss`,
@@ -84,6 +98,7 @@ such a condition. A base that can't be rendered is no error.`,
 // addFlags registers the flags with cmd.
 func (o *reviewOptions) addFlags(cmd *cobra.Command) {
 	o.RenderFlags.AddFlags(cmd)
+	o.ConnectionFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&o.base, "base", "", "revision to compare with; the base is its merge base with HEAD (default: the default branch of origin, or main or master)")
 	fl.StringVar(&o.tool, "tool", "", "another version of pequod: compare what it makes of the working tree, instead of a revision")
@@ -91,6 +106,7 @@ func (o *reviewOptions) addFlags(cmd *cobra.Command) {
 	fl.StringArrayVar(&o.reports, "report", nil, "write the report to a file in another format, as FORMAT=FILE; can be repeated")
 	fl.StringSliceVar(&o.failOn, "fail-on", nil, "exit with 1 if the change has one of these: "+strings.Join(conditionNames(), ", "))
 	fl.IntVar(&o.maxSize, "max-size", commentSize, "truncate markdown to this number of characters; 0 means no limit")
+	fl.BoolVar(&o.live, "live", false, "refine the forecast by server-side dry runs in the cluster of the connection flags")
 	fl.StringVar(&o.link, "link", "", "address of the whole report, which a truncated one names")
 	fl.StringVar(&o.sourceLink, "source-link", "", "address of a file at the hosting site, to which html links; {file} is its path from the working directory, and {line} a line")
 	command.Must(cmd.RegisterFlagCompletionFunc("source-link", cobra.NoFileCompletions))
@@ -148,6 +164,11 @@ func (o *reviewOptions) run(ctx context.Context, cmd *cobra.Command, env command
 	if err != nil {
 		return err
 	}
+	if o.live {
+		if err := o.refine(ctx, env, r); err != nil {
+			return err
+		}
+	}
 	r.Link = o.link
 	for _, report := range o.reports {
 		format, file, _ := strings.Cut(report, "=")
@@ -201,6 +222,9 @@ func (o *reviewOptions) exitCode(r *review.Report) int {
 		if u.Sides != review.Base && !(policies && u.Violates()) {
 			return command.ExitUnknown
 		}
+	}
+	if r.Live != nil && r.Live.Incomplete {
+		return command.ExitUnknown
 	}
 	for _, name := range o.failOn {
 		if r.Count(review.Condition(name)) > 0 {

@@ -1,12 +1,14 @@
 package sides
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
@@ -51,6 +53,17 @@ func (p *plainFiles) unit(ctx context.Context, file string, id *identity) (*revi
 	return &u, nil
 }
 
+// graph returns the graph of a document, in the namespace of an apply. It is nil if the document
+// has problems.
+func (p *plainFiles) graph(doc yamlfile.Document, err error) *v1alpha1.ResourceGraph {
+	rg := &v1alpha1.ResourceGraph{}
+	if err != nil || doc.Decode(rg) != nil {
+		return nil
+	}
+	rg.Namespace = cmp.Or(rg.Namespace, p.side.flags.Namespace)
+	return rg
+}
+
 // parse returns the documents of a file that are objects or graphs, by their places. One
 // that is neither is a unit with problems.
 func (p *plainFiles) parse(file string, data []byte) map[place]review.Unit {
@@ -79,6 +92,7 @@ func (p *plainFiles) parse(file string, data []byte) map[place]review.Unit {
 		}
 		if id.isGraph() {
 			u.Instance.Graph = in.Name
+			u.Graph = p.graph(doc, err)
 		}
 		found[where] = u
 	}

@@ -20,16 +20,25 @@ func Of(d objectdiff.Diff, before, after []objectdiff.Object) map[objectdiff.Key
 // objectdiff.LiveSides returns its sides. The dry run of the API server has decided what
 // is refused, except for objects that it couldn't check.
 func OfLive(d objectdiff.Diff, before, after []objectdiff.Object) map[objectdiff.Key][]Consequence {
-	return Rules().of(d, before, after, true)
+	return OfCluster(d, before, after, nil)
+}
+
+// Used has the amounts that live ResourceQuotas count, by their resources. They include
+// objects that are on neither side.
+type Used map[objectdiff.Key]map[string]string
+
+// OfCluster is [OfLive] with the use of live quotas.
+func OfCluster(d objectdiff.Diff, before, after []objectdiff.Object, used Used) map[objectdiff.Key][]Consequence {
+	return Rules().of(d, before, after, &live{used: used})
 }
 
 // Of is [Of] with the rules of t.
 func (t Table) Of(d objectdiff.Diff, before, after []objectdiff.Object) map[objectdiff.Key][]Consequence {
-	return t.of(d, before, after, false)
+	return t.of(d, before, after, nil)
 }
 
-// of returns the consequences of a diff. live is set for a diff of a dry run.
-func (t Table) of(d objectdiff.Diff, before, after []objectdiff.Object, live bool) map[objectdiff.Key][]Consequence {
+// of returns the consequences of a diff. live is nil unless it is the diff of a dry run.
+func (t Table) of(d objectdiff.Diff, before, after []objectdiff.Object, live *live) map[objectdiff.Key][]Consequence {
 	s := &sides{live: live, before: newTree(before), after: newTree(after), changed: map[objectdiff.Key]*objectdiff.ObjectDiff{}}
 	for i := range d.Objects {
 		s.changed[d.Objects[i].Key] = &d.Objects[i]
@@ -82,7 +91,7 @@ func (t Table) leaf(c *collector, at *subject) {
 		case at.diff.Recreated || at.diff.New().RecreatedIfImmutable():
 			r.Effect, r.Reason = Recreate, r.Reason+"; the node's policy deletes the object and creates it again"
 			d = at.pods()
-		case at.sides.live && !at.diff.Refused && !at.unchecked():
+		case at.sides.live != nil && !at.diff.Refused && !at.unchecked():
 			r.Effect, r.Reason = InPlace, "the API server accepts it in a dry run"
 		}
 	}

@@ -151,11 +151,7 @@ func (s *subject) exceedsQuota() (detail, bool) {
 			if q.Key != o.Key && !mine {
 				continue
 			}
-			total := resource.Quantity{}
-			for _, other := range s.sides.after.namespaces[o.Namespace] {
-				use := s.sides.after.use(other, s.surge(other))[name]
-				total.Add(use)
-			}
+			total := s.total(q, name)
 			if total.Cmp(limit) > 0 {
 				return detail{text: fmt.Sprintf("%s of %s: %s of %s", name, q.Key, &total, &limit)}, true
 			}
@@ -165,6 +161,28 @@ func (s *subject) exceedsQuota() (detail, bool) {
 		}
 	}
 	return detail{}, false
+}
+
+// total returns how much of a resource of a quota is used after the change: by all objects
+// of the new side, or if a cluster counts the use, as much as it counts with the difference
+// that the change makes.
+func (s *subject) total(q *objectdiff.Object, name string) resource.Quantity {
+	var total resource.Quantity
+	for _, other := range s.sides.after.namespaces[q.Namespace] {
+		total.Add(s.sides.after.use(other, s.surge(other))[name])
+	}
+	if s.sides.live == nil {
+		return total
+	}
+	counted, ok := quantity("", s.sides.live.used[q.Key][name])
+	if !ok {
+		return total
+	}
+	for _, other := range s.sides.before.namespaces[q.Namespace] {
+		total.Sub(s.sides.before.use(other, 0)[name])
+	}
+	total.Add(counted)
+	return total
 }
 
 // grows reports whether the object uses more of a resource than before, or creates new

@@ -13,11 +13,14 @@ import (
 
 // sides are the objects before and after a change.
 type sides struct {
-	// live is set if the API server has checked the change in a dry run.
-	live          bool
+	// live is not nil if the API server has checked the change in a dry run.
+	live          *live
 	before, after tree
 	changed       map[objectdiff.Key]*objectdiff.ObjectDiff
 }
+
+// live is what a cluster knows beside the objects of both sides.
+type live struct{ used Used }
 
 // restarts reports whether the Pods of a workload are replaced by the same change.
 func (s *sides) restarts(w *objectdiff.Object) bool {

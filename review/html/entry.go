@@ -62,6 +62,20 @@ func (o Options) block(r *review.Report, indexes []int, ids map[int]map[objectdi
 	return b
 }
 
+// others returns the objects that only a cluster knows to change.
+func (o Options) others(l *review.Live, next *int) group {
+	var b block
+	for i := range l.Others {
+		*next++
+		e := o.entry(&l.Others[i], fmt.Sprintf("o%d", *next))
+		e.Consequences = l.Others[i].Alone()
+		b.Objects = append(b.Objects, e)
+	}
+	out := group{Title: l.OthersTitle(), Blocks: []block{b}}
+	out.Sign, out.Class = signOf(objectdiff.Modify)
+	return out
+}
+
 func (opts Options) entry(o *review.Object, id string) entry {
 	path := o.Module.Path
 	if o.Action == objectdiff.Remove {

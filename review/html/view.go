@@ -77,6 +77,9 @@ func newView(r *review.Report, o Options) view {
 	for i := range r.Groups {
 		v.Groups = append(v.Groups, o.group(r, &r.Groups[i], ids, &next))
 	}
+	if r.Live != nil && len(r.Live.Others) > 0 {
+		v.Groups = append(v.Groups, o.others(r.Live, &next))
+	}
 	for _, u := range r.Unknown {
 		v.Unknown = append(v.Unknown, o.unknown(u))
 	}

@@ -33,6 +33,7 @@ type writer struct {
 func write(r *review.Report, c cut) string {
 	b := &writer{cut: c}
 	fmt.Fprintf(b, "**%s**\n\n%s → %s\n", escape(r.Verdict()), escape(r.Base.String()), escape(r.Head.String()))
+	b.live(r.Live)
 	b.unknown(r.Unknown)
 	b.dangers(r)
 	b.inputs(r.Inputs)
@@ -45,6 +46,7 @@ func write(r *review.Report, c cut) string {
 		}
 		b.group(r, i, g)
 	}
+	b.others(r.Live)
 	b.leftOut(r.Link)
 	return b.String()
 }

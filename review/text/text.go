@@ -33,6 +33,7 @@ func Write(w io.Writer, r *review.Report, paint objectdiff.Paint) error {
 	for _, g := range r.Groups {
 		b.group(r, g)
 	}
+	b.others(r.Live)
 	b.neighbourhood(r.Neighbourhood())
 	if r.Link != "" {
 		b.printf("\n%s\n", r.Link)
@@ -64,6 +65,29 @@ func (b writer) title(text string) {
 // sides names both sides.
 func (b writer) sides(r *review.Report) {
 	b.printf("base: %s\nhead: %s\n", source.Escape(r.Base.String(), ""), source.Escape(r.Head.String(), ""))
+	if r.Live == nil {
+		return
+	}
+	b.printf("live: %s\n", source.Escape(review.Clip(r.Live.String()), ""))
+	for _, note := range r.Live.Notes() {
+		b.line(' ', false, 4, note)
+	}
+}
+
+// others lists the objects that only a cluster knows to change.
+func (b writer) others(l *review.Live) {
+	if l == nil || len(l.Others) == 0 {
+		return
+	}
+	b.printf("\n")
+	b.title(l.OthersTitle())
+	for i := range l.Others {
+		o := &l.Others[i]
+		b.object(o, o.Alone())
+		for _, w := range o.Warnings {
+			b.line('!', false, 4, review.WarningText(w))
+		}
+	}
 }
 
 // unknown lists the parts without an answer, with their reasons.
