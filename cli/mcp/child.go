@@ -43,9 +43,13 @@ type outcome struct {
 	code          int
 }
 
+// reach is what a process may read besides the directory of the server: the cluster of the
+// kubeconfig, without any limits, or revisions of the git repository.
+type reach struct{ cluster, revisions bool }
+
 // run runs one command line and returns its outcome. The process is killed when the call,
-// the session or the time limit ends. confined limits what it may read.
-func (r *runner) run(ctx context.Context, confined bool, args ...string) (outcome, error) {
+// the session or the time limit ends. Its temporary files are removed even then.
+func (r *runner) run(ctx context.Context, may reach, args ...string) (outcome, error) {
 	r.running.Add(1)
 	defer r.running.Done()
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
@@ -57,17 +61,25 @@ func (r *runner) run(ctx context.Context, confined bool, args ...string) (outcom
 	case <-ctx.Done():
 		return outcome{}, fmt.Errorf("other calls took longer than %v", r.timeout)
 	}
+	temporary, err := os.MkdirTemp("", "pequod-mcp-")
+	if err != nil {
+		return outcome{}, err
+	}
+	defer os.RemoveAll(temporary) // the operating system removes what is left
 	cmd := exec.CommandContext(ctx, r.program, args...)
 	cmd.Dir = r.dir
-	cmd.Env = r.environment(confined)
+	cmd.Env = append(r.environment(!may.cluster), "TMPDIR="+temporary)
 	out, messages := &limited{max: maxOutput, full: cancel}, &limited{max: maxOutput, full: cancel}
 	cmd.Stdout, cmd.Stderr = out, messages
 	cmd.WaitDelay = time.Second
-	start := cmd.Start
-	if confined {
-		start = func() error { return r.startConfined(cmd) }
+	switch {
+	case may.cluster:
+		err = cmd.Start()
+	case may.revisions:
+		err = r.startConfined(cmd, temporary, r.repository(ctx))
+	default:
+		err = r.startConfined(cmd, temporary, nil)
 	}
-	err := start()
 	if err == nil {
 		err = cmd.Wait()
 	}
@@ -94,6 +106,9 @@ func (r *runner) environment(confined bool) []string {
 			continue
 		}
 		env = append(env, v)
+	}
+	if confined {
+		env = append(env, gitEnvironment()...)
 	}
 	return append(env, "NO_COLOR=1")
 }

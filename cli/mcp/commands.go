@@ -5,6 +5,7 @@
 //   - tools.go: the tools, and the command lines that they stand for
 //   - result.go: the answer of a tool
 //   - paths.go: the check of the paths that a client names
+//   - repository.go: the git repository, for calls that read revisions
 //   - child.go: the process that answers one call
 //   - confine_linux.go, confine_other.go: what this process may read
 //
@@ -38,8 +39,8 @@ const maxRequest = 1 << 20
 type options struct {
 	// dir is the directory that tools read.
 	dir string
-	// network allows requests to registries and git servers, and cluster the comparison
-	// with the cluster of the kubeconfig.
+	// network allows requests to registries and git servers, and cluster reading the
+	// cluster of the kubeconfig.
 	network, cluster bool
 	// timeout limits one call.
 	timeout time.Duration
@@ -50,17 +51,18 @@ func Commands(env command.Env) []*cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Serve validate, render, diff and explain to coding agents",
+		Short: "Serve validate, render, review and explain to coding agents",
 		Long: `Serve the Model Context Protocol on stdin and stdout, for coding agents and other
-programs. The tools are validate, render, graph, diff, impact, module_docs and explain.
-They answer as the commands of these names do, with problems as data: file, line, field,
-message and hint.
+programs. The tools are validate, render, graph, review, diff, impact, module_docs and
+explain. They answer as the commands of these names do, with problems as data: file,
+line, field, message and hint.
 
-All tools only read, and only files in --dir and below it. On Linux, the kernel enforces
-this with Landlock, if it has it. Modules of registries and git servers come from
+All tools only read, and only files in --dir and below it. A call that names a revision
+of git, and review, also read the repository of --dir. On Linux, the kernel enforces this
+with Landlock, if it has it. Modules of registries and git servers come from
 pequod.vendor and the cache, unless --allow-network is given. No kubeconfig is read,
-unless --allow-cluster is given: diff can then compare with the cluster, in a process
-that Landlock doesn't confine.
+unless --allow-cluster is given: diff can then compare with the cluster, and there is a
+tool status, both in a process that Landlock doesn't confine.
 
 docs/SKILL.md explains the tools to agents.`,
 		Example: `  # In the configuration of an agent
@@ -73,7 +75,7 @@ docs/SKILL.md explains the tools to agents.`,
 	fl := cmd.Flags()
 	fl.StringVar(&o.dir, "dir", ".", "directory that the tools may read")
 	fl.BoolVar(&o.network, "allow-network", false, "allow requests to registries and git servers")
-	fl.BoolVar(&o.cluster, "allow-cluster", false, "allow diff to compare with the cluster of the kubeconfig")
+	fl.BoolVar(&o.cluster, "allow-cluster", false, "allow diff and status to read the cluster of the kubeconfig")
 	fl.DurationVar(&o.timeout, "timeout", time.Minute, "time limit of one call")
 	command.Must(cmd.MarkFlagDirname("dir"))
 	return []*cobra.Command{cmd}

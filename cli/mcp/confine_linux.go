@@ -13,25 +13,26 @@ import (
 	"github.com/pequod-io/pequod/modules/cache"
 )
 
-// The rights that a rule grants, for directories. A file takes only the first.
+// The rights that a rule grants. A file takes those of the first two.
 const (
 	readFiles = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	readTree  = readFiles | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	writeFile = readFiles | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	writeTree = readTree | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
-		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
-// startConfined starts a process that can read the directory of the server, write to the
-// cache, and without network connect to nothing. A kernel without Landlock starts it
-// without these limits.
+// startConfined starts a process that can read the directory of the server and also, write to
+// the cache and to a directory of its own, and without network connect to nothing. A kernel
+// without Landlock starts it without these limits.
 //
 // A thread passes its limits on to the processes that it starts. So a thread limits itself,
 // starts the process, and ends, because its goroutine never unlocks it.
-func (r *runner) startConfined(cmd *exec.Cmd) error {
+func (r *runner) startConfined(cmd *exec.Cmd, own string, also []string) error {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
-		if err := r.confineThread(); err != nil {
+		if err := r.confineThread(own, also); err != nil {
 			started <- err
 			return
 		}
@@ -41,7 +42,7 @@ func (r *runner) startConfined(cmd *exec.Cmd) error {
 }
 
 // confineThread limits the calling thread with Landlock.
-func (r *runner) confineThread() error {
+func (r *runner) confineThread(own string, also []string) error {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return nil // the kernel has no Landlock, or it is disabled
@@ -65,8 +66,14 @@ func (r *runner) confineThread() error {
 		return os.NewSyscallError("landlock_create_ruleset", errno)
 	}
 	defer unix.Close(int(fd)) // it is not needed once the thread is limited
-	for _, name := range r.readable() {
+	for _, name := range append(r.readable(), also...) {
 		if err := allow(int(fd), name, readTree&attr.Access_fs); err != nil {
+			return err
+		}
+	}
+	// git opens the null device for writing, too.
+	for _, name := range []string{own, os.DevNull} {
+		if err := allow(int(fd), name, writeTree&attr.Access_fs); err != nil {
 			return err
 		}
 	}
@@ -86,7 +93,7 @@ func (r *runner) confineThread() error {
 
 // readable returns the files and directories that a process needs. Some may not exist.
 func (r *runner) readable() []string {
-	all := []string{r.dir, r.program, "/dev/null", "/lib", "/lib64", "/usr/lib", "/usr/share/zoneinfo"}
+	all := []string{r.dir, r.program, "/lib", "/lib64", "/usr/lib", "/usr/share/zoneinfo"}
 	if config, err := os.UserConfigDir(); err == nil {
 		all = append(all, filepath.Join(config, "pequod"))
 	}
@@ -96,7 +103,10 @@ func (r *runner) readable() []string {
 	// The settings of the repository that the directory is a part of.
 	for at := r.dir; at != filepath.Dir(at); at = filepath.Dir(at) {
 		all = append(all, filepath.Join(at, "pequod.yaml"), filepath.Join(at, "pequod.lock"))
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+		if info, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			if info.Mode().IsRegular() {
+				all = append(all, filepath.Join(at, ".git")) // the name of the repository of a linked worktree
+			}
 			break
 		}
 	}
@@ -119,7 +129,7 @@ func allow(set int, name string, rights uint64) error {
 		return &os.PathError{Op: "stat", Path: name, Err: err}
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= readFiles | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+		rights &= writeFile
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(set), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {

@@ -150,7 +150,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("%s is not read-only", tool.Name)
 		}
 	}
-	if got, want := strings.Join(names, " "), "diff explain graph impact module_docs render validate"; got != want {
+	if got, want := strings.Join(names, " "), "diff explain graph impact module_docs render review validate"; got != want {
 		t.Errorf("tools %s, want %s", got, want)
 	}
 

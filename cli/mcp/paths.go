@@ -14,8 +14,8 @@ const (
 	maxArgument  = 4096
 )
 
-// checkReferences returns an error unless all values are paths in dir, or references to
-// modules that are not paths. dir is absolute and has no links.
+// checkReferences returns an error unless all values are paths in dir, now or in a revision
+// of git, or references to modules that are not paths. dir is absolute and has no links.
 func checkReferences(dir string, values ...string) error {
 	if len(values) > maxArguments {
 		return fmt.Errorf("%d values, want at most %d; name a directory instead", len(values), maxArguments)
@@ -40,7 +40,13 @@ func checkReference(dir, v string) error {
 	case strings.HasPrefix(v, "git::"), strings.Contains(v, "://"):
 		return nil // a request, which --offline refuses
 	}
-	return checkPath(dir, strings.TrimPrefix(v, "oci-layout:"))
+	if err := checkPath(dir, strings.TrimPrefix(v, "oci-layout:")); err != nil {
+		return err
+	}
+	if file, ok := revision(dir, v); ok && (filepath.IsAbs(file) || !inside(dir, filepath.Join(dir, file))) {
+		return fmt.Errorf("%q: is not in the directory of the server", v)
+	}
+	return nil
 }
 
 // checkPath returns an error if a path leads out of dir, by itself or by links. A path that

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,7 +26,7 @@ type result struct {
 
 // answer runs a command line and returns its answer.
 func (r *runner) answer(ctx context.Context, c call) (result, error) {
-	ran, err := r.run(ctx, !c.live, r.offline(c.args)...)
+	ran, err := r.run(ctx, c.may, r.offline(c.args)...)
 	if err != nil {
 		return result{}, err
 	}
@@ -42,13 +44,35 @@ func (r *runner) answer(ctx context.Context, c call) (result, error) {
 	if !a.OK && c.validate != nil {
 		// The command printed its problems for people.
 		args := append([]string{"validate", "--output=json"}, c.validate...)
-		if checked, err := r.run(ctx, true, r.offline(args)...); err == nil {
+		if checked, err := r.run(ctx, c.may, r.offline(args)...); err == nil {
 			if err := json.Unmarshal([]byte(checked.out), &a.Problems); err == nil && len(a.Problems) > 0 {
 				a.Messages = ""
 			}
 		}
 	}
+	for i := range a.Problems {
+		a.Problems[i].File = r.below(a.Problems[i].File)
+	}
 	return a, nil
+}
+
+// below returns the path of a file relative to the directory of the server, as clients name
+// it. Reports for other systems name files relative to the root of the git repository.
+func (r *runner) below(file string) string {
+	for at := r.dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err != nil {
+			continue
+		}
+		name := filepath.Join(at, filepath.FromSlash(file))
+		if _, err := os.Lstat(name); err != nil {
+			break // not a file on disk
+		}
+		if rel, err := filepath.Rel(r.dir, name); err == nil {
+			return filepath.ToSlash(rel)
+		}
+		break
+	}
+	return file
 }
 
 // offline returns a command line that makes no requests, unless the server allows them.

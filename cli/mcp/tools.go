@@ -11,12 +11,12 @@ import (
 const instructions = `Pequod renders short instances (YAML) with platform modules (CUE) into ResourceGraphs of Kubernetes objects.
 All tools only read files of the server's directory. Paths are relative to it.
 Validate after each edit of an instance or a module, and correct every problem at its file and line; the hint has the likely correction.
-Call explain before writing a field that you don't know.
+Call explain before writing a field that you don't know. Call review when a change is complete, and tell the user about its dangers.
 A platform is a directory or file of Transforms, a module such as ./shop, or embedded:NAME; without platforms, those of pequod.yaml and the embedded ones are used.`
 
 // instances are the arguments of tools that render.
 type instances struct {
-	Files     []string `json:"files" jsonschema:"files and directories with instances"`
+	Files     []string `json:"files,omitempty" jsonschema:"files and directories with instances; without them, those of pequod.yaml"`
 	Recursive bool     `json:"recursive,omitempty" jsonschema:"include subdirectories"`
 	Platforms []string `json:"platforms,omitempty" jsonschema:"Transforms or modules that define the kinds"`
 	Policies  []string `json:"policies,omitempty" jsonschema:"policy modules to check with"`
@@ -52,6 +52,18 @@ type renderInput struct {
 type graphInput struct {
 	instances
 	Format string `json:"format,omitempty" jsonschema:"json (the default), tree or mermaid"`
+}
+
+type reviewInput struct {
+	instances
+	Base   string `json:"base,omitempty" jsonschema:"branch or commit whose merge base with HEAD is compared with the files; the default branch if it is left out"`
+	Format string `json:"format,omitempty" jsonschema:"json (the default), text or markdown"`
+}
+
+type statusInput struct {
+	Names         []string `json:"names,omitempty" jsonschema:"names of ResourceGraphs; without them, all of the namespace"`
+	Namespace     string   `json:"namespace,omitempty" jsonschema:"namespace of the graphs"`
+	AllNamespaces bool     `json:"allNamespaces,omitempty" jsonschema:"the graphs of all namespaces"`
 }
 
 type diffInput struct {
@@ -98,6 +110,16 @@ func (o *options) addTools(s *sdk.Server, r *runner) {
 		})
 	add(s, r, "diff", "Compare two sets of manifests field by field, with warnings about immutable fields and lost data. Secrets are masked.",
 		func(in diffInput) (call, error) { return in.call(o.cluster) })
+	add(s, r, "review", "Show what the working tree changes in the cluster since its git branch began: verdict, dangers, consequences such as restarts or lost data, and every changed field. Reads no cluster.",
+		func(in reviewInput) (call, error) {
+			args, references := in.args()
+			c := call{references: references, validate: args, may: reach{revisions: true}}
+			c.args = append([]string{"review", "--output=" + or(in.Format, "json")}, args...)
+			if in.Base != "" {
+				c.args = append(c.args, "--base="+in.Base)
+			}
+			return c, nil
+		})
 	add(s, r, "impact", "Show what a new version of modules changes for instances, and which instances it breaks.",
 		func(in impactInput) (call, error) {
 			args := append([]string{"diff", "--impact", "--output=json"}, repeated("filename", in.Files)...)
@@ -124,6 +146,22 @@ func (o *options) addTools(s *sdk.Server, r *runner) {
 			}
 			return call{args: append(args, "--", in.Field), references: in.Platforms}, nil
 		})
+	if o.cluster {
+		add(s, r, "status", "Show the live state of graphs in the cluster, and why objects are not ready.",
+			func(in statusInput) (call, error) { return in.call(), nil })
+	}
+}
+
+// call returns the command line of status.
+func (in statusInput) call() call {
+	args := []string{"status", "--output=json"}
+	if in.AllNamespaces {
+		args = append(args, "--all-namespaces")
+	}
+	if in.Namespace != "" {
+		args = append(args, "--namespace="+in.Namespace)
+	}
+	return call{args: append(append(args, "--"), in.Names...), differs: true, may: reach{cluster: true}}
 }
 
 // call returns the command line of diff.
@@ -135,7 +173,7 @@ func (in diffInput) call(cluster bool) (call, error) {
 			return call{}, errors.New("this server reads no cluster; start it with --allow-cluster, or compare old with new")
 		}
 		args = append(append(args, repeated("filename", in.Files)...), repeated("platform", in.Platforms)...)
-		return call{args: args, references: slices.Concat(in.Files, in.Platforms), differs: true, live: true}, nil
+		return call{args: args, references: slices.Concat(in.Files, in.Platforms), differs: true, may: reach{cluster: true}}, nil
 	case len(in.Files) == 0 && in.Old != "" && in.New != "" && len(in.Platforms) == 0:
 		return call{args: append(args, "--", in.Old, in.New), references: []string{in.Old, in.New}, differs: true}, nil
 	}
@@ -160,8 +198,8 @@ type call struct {
 	problems, differs bool
 	// validate are the arguments for the problems of a failed command, or nil.
 	validate []string
-	// live means that the command reads a cluster.
-	live bool
+	// may is what the process may read. Revisions are added for references that name one.
+	may reach
 }
 
 // add adds a tool whose calls are the command lines that of returns. A wrong call is an
@@ -176,6 +214,10 @@ func add[In any](s *sdk.Server, r *runner, name, description string, of func(In)
 		if err != nil {
 			return nil, result{}, err
 		}
+		c.may.revisions = c.may.revisions || slices.ContainsFunc(c.references, func(v string) bool {
+			_, ok := revision(r.dir, v)
+			return ok
+		})
 		answer, err := r.answer(ctx, c)
 		return nil, answer, err
 	})

@@ -1,0 +1,47 @@
+package mcp
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/gitfs"
+)
+
+// repository returns the files and directories that git needs to read revisions: its program
+// and the repository of the server's directory, which may be above it. A linked worktree has
+// its objects elsewhere. Without a repository there are none, and the command reports that.
+func (r *runner) repository(ctx context.Context) []string {
+	program, err := exec.LookPath("git")
+	if err != nil {
+		return nil
+	}
+	out, err := gitfs.Git(ctx, r.dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+	if err != nil {
+		return nil
+	}
+	return append(strings.Split(strings.TrimSpace(string(out)), "\n"), program)
+}
+
+// gitEnvironment returns variables for git in a process that can't read the user's settings,
+// write to the repository or make requests. [runner.repository] asks git with these settings
+// whether the repository may be read, so its owner isn't checked again.
+func gitEnvironment() []string {
+	return []string{
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
+	}
+}
+
+// revision returns the path of a value of the form REV:PATH. A file of that name in dir wins,
+// as it does for commands.
+func revision(dir, v string) (file string, ok bool) {
+	if _, err := os.Lstat(filepath.Join(dir, v)); err == nil || strings.Contains(v, "://") || strings.Contains(v, "::") ||
+		strings.HasPrefix(v, "embedded:") || strings.HasPrefix(v, "oci-layout:") {
+		return "", false
+	}
+	_, file, ok = gitfs.Cut(v)
+	return file, ok
+}
