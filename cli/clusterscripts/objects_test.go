@@ -64,12 +64,14 @@ func appears(t testing.TB, c *harness.Cluster, ts *testscript.TestScript, neg bo
 	if len(args) != 3 {
 		ts.Fatalf("usage: appears APIVERSION KIND NAME")
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if there := read(t, c, ts, args) != nil; there != neg {
+	// Kubernetes repeats a failed removal of a CRD after a minute.
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		live := read(t, c, ts, args)
+		if (live != nil) != neg {
 			return
 		}
 		if time.Now().After(end) {
-			ts.Fatalf("%s %s: still not so", args[1], args[2])
+			ts.Fatalf("%s %s: still not so: %v", args[1], args[2], live)
 		}
 	}
 }
