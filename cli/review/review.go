@@ -34,6 +34,8 @@ type reviewOptions struct {
 	live bool
 	// base is the revision to compare with, or "" for the default branch.
 	base string
+	// baseOutput is a directory of committed graphs that stand for the base, or "".
+	baseOutput string
 	// tool is another version of the program, which renders the base.
 	tool   string
 	output string
@@ -58,7 +60,8 @@ func newReviewCommand(env command.Env) *cobra.Command {
 
 The base is the merge base of HEAD and --base, rendered with its own pequod.yaml,
 modules, policies and pequod.lock. The head is the working tree. Nothing is checked
-out, and no cluster is needed.
+out, and no cluster is needed. With --base-output, graphs that are committed in the base
+stand for it, so that its modules aren't needed.
 
 The report begins with a verdict. What can't be rendered on one of the sides follows as
 unknown; it is never shown as unchanged. Then come refused changes and other dangers,
@@ -83,6 +86,9 @@ such a condition. A base that can't be rendered is no error.`,
   # A page for the artifacts of a pipeline
   pequod review -f apps/ -o html --source-link 'https://github.com/acme/apps/blob/4f2c1aa/{file}#L{line}' > review.html
 
+  # Compare with the graphs that the base has committed in deploy/
+  pequod review -f apps/ --base-output deploy/
+
   # The same, checked by the cluster that it is for
   pequod review -f apps/ --live --context production
 
@@ -101,6 +107,7 @@ func (o *reviewOptions) addFlags(cmd *cobra.Command) {
 	o.ConnectionFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&o.base, "base", "", "revision to compare with; the base is its merge base with HEAD (default: the default branch of origin, or main or master)")
+	fl.StringVar(&o.baseOutput, "base-output", "", "directory with the ResourceGraphs that render --output-dir committed: they stand for the base, which is not rendered")
 	fl.StringVar(&o.tool, "tool", "", "another version of pequod: compare what it makes of the working tree, instead of a revision")
 	command.Choice(cmd, &o.output, "output", "o", "text", reviewFormats, "output format: "+strings.Join(reviewFormats, ", "))
 	fl.StringArrayVar(&o.reports, "report", nil, "write the report to a file in another format, as FORMAT=FILE; can be repeated")
@@ -128,6 +135,9 @@ func conditionNames() []string {
 func (o *reviewOptions) validate() error {
 	if o.tool != "" && o.base != "" {
 		return errors.New("--tool compares two programs for one tree, and --base two trees; specify one of them")
+	}
+	if o.tool != "" && o.baseOutput != "" {
+		return errors.New("--tool renders the base, and --base-output replaces that; specify one of them")
 	}
 	if o.maxSize < 0 {
 		return errors.New("--max-size: must not be negative")
@@ -198,6 +208,11 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 	defer base.Checkout.Close() // the directory is temporary
 	if err := sides.Units(ctx, base, head); err != nil {
 		return nil, err
+	}
+	if o.baseOutput != "" {
+		if err := base.UseOutput(ctx, o.baseOutput, head); err != nil {
+			return nil, err
+		}
 	}
 	return review.New(base.Tree, head.Tree, sides.Inputs(ctx, env, base, head))
 }

@@ -44,6 +44,9 @@ func (o *reviewOptions) renderBase(ctx context.Context, cmd *cobra.Command, env 
 	if err != nil {
 		return sides.Failed(checkout, name, &o.RenderFlags, "pequod.yaml", err), nil
 	}
+	if o.baseOutput != "" {
+		flags.Platforms, flags.Policies, head = nil, nil, nil // nothing is rendered
+	}
 	base, err := sides.Render(ctx, env, flags, checkout, name, head)
 	if err != nil {
 		return nil, errors.Join(err, checkout.Close())

@@ -40,7 +40,7 @@ var userFlags = []string{
 	// A check in place of the work: an output that is never written looks up to date.
 	"check",
 	// The yardstick of a review, which the change under review must not choose.
-	"base", "fail-on", "link", "live", "report", "tool", "source-link",
+	"base", "base-output", "fail-on", "link", "live", "report", "tool", "source-link",
 	// What a server lets its client do.
 	"allow-cluster", "allow-network",
 	// What one question is about, and instances that are edited.

@@ -28,8 +28,10 @@ func Inputs(ctx context.Context, env command.Env, base, head *Side) []review.Inp
 	if base.Tool != head.Tool {
 		all = append(all, review.Input{Kind: review.InputTool, Name: "pequod", Action: objectdiff.Modify, Old: base.Tool, New: head.Tool})
 	}
-	all = append(all, moduleInputs(ctx, base, head)...)
-	all = append(all, policyInputs(base, head)...)
+	if base.Output == "" { // committed output is read without modules and policies
+		all = append(all, moduleInputs(ctx, base, head)...)
+		all = append(all, policyInputs(base, head)...)
+	}
 	all = append(all, lockInputs(ctx, base, head)...)
 	return append(all, settingInputs(env, base, head)...)
 }
