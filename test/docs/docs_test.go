@@ -61,6 +61,7 @@ var sessions = []session{
 	{doc: "docs/distribution.md"},
 	{doc: "docs/gitops.md"},
 	{doc: "docs/SKILL.md"},
+	{doc: "docs/comparison.md"},
 	{doc: "docs/applying.md", cluster: true, namespace: "shop"},
 	{doc: "docs/user-guide.md", cluster: true, namespace: "shop", operator: true},
 	{doc: "docs/operations.md", cluster: true, applierFrom: "kubectl create namespace shop", managerFrom: "kubectl apply -f platform.yaml"},
