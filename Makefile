@@ -85,7 +85,7 @@ build: ## Build bin/pequod, bin/pequod-applier and bin/pequod-manager
 
 # Packages whose tests use the test cluster, the longest first. It is built while the other tests run.
 CLUSTER_PKGS := ./cmd/pequod-manager ./applier/controller ./cmd/pequod-applier ./test/docs ./cli/clusterscripts ./operator/... \
-	./applier ./applier/rbac ./inventory/configmap ./inventory/stored ./applier/cause ./applier/localapply ./applier/program ./test/...
+	./applier ./applier/rbac ./inventory/configmap ./inventory/stored ./applier/cause ./applier/localapply ./applier/program ./config/plugins ./test/...
 
 # How many of these packages are tested at once. Their tests mostly wait, but control planes need
 # memory: three packages have up to twelve of them.
@@ -137,6 +137,7 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 	cd test/cluster && $(GO) mod tidy -diff
 	cd test/helm/tool && $(GO) mod tidy -diff
 	cd test/action/tool && $(GO) mod tidy -diff
+	cd test/flux && $(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./test/tree
 	@$(MAKE) --no-print-directory generate
@@ -152,6 +153,7 @@ GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
 release-check: notices ## Check .goreleaser.yaml, and build the archives of a release in dist/
 	$(GO) run $(GORELEASER) check
 	digest=sha256:$$(printf '0%.0s' $$(seq 64)) && IMAGE_DIGEST=$$digest MANAGER_DIGEST=$$digest $(GO) run $(GORELEASER) release --snapshot --clean --skip=before,sign,sbom
+	$(GO) run ./config/plugins dist
 
 # GOVULNCHECK is not a tool of go.mod, because its dependencies are not ours.
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0

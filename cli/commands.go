@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,16 @@ func Command() *cobra.Command {
 		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
 		Getenv: func(string) (string, bool) { return "", false },
 	})
+}
+
+// displayName returns how users call the program, given its file, if it is a plugin of another
+// program: "kubectl pequod" for kubectl-pequod. Otherwise it returns "".
+func displayName(file string) string {
+	name := strings.TrimSuffix(filepath.Base(file), ".exe")
+	if name == "kubectl-pequod" || name == "flux-pequod" {
+		return strings.Replace(name, "-", " ", 1)
+	}
+	return ""
 }
 
 // newRootCommand returns the whole command tree. A tree serves one command line:

@@ -55,6 +55,7 @@ import (
 	"syscall"
 
 	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
 	"github.com/pequod-io/pequod/cli/command"
@@ -74,18 +75,21 @@ func Main() int {
 	// write fails, and the error is reported like any other.
 	signal.Ignore(syscall.SIGPIPE)
 	env := command.Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.LookupEnv}
-	return execute(ctx, env, os.Args[1:])
+	return execute(ctx, env, os.Args[0], os.Args[1:])
 }
 
-// execute runs one command line, prints its error and returns its exit code. The
-// rules for an error, in this order:
+// execute runs one command line of the program in a file, prints its error and returns its
+// exit code. The rules for an error, in this order:
 //
 //   - An interrupt prints one line and is ExitUnknown.
 //   - An ExitError has its own code, and prints only its causes.
 //   - Problems are printed one per line; their severities pick the code.
 //   - Every other error is one line and ExitUnknown.
-func execute(ctx context.Context, env command.Env, args []string) int {
+func execute(ctx context.Context, env command.Env, file string, args []string) int {
 	cmd := newRootCommand(env)
+	if name := displayName(file); name != "" {
+		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+	}
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
