@@ -2,10 +2,12 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/review/forecast"
 )
 
 // maxTitleValue is the largest length of a value in a title, in bytes. A longer one is
@@ -83,14 +85,12 @@ func (in *Instance) summary(hidden bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// endangers reports whether the change of a field of o is a refusal or a loss.
+// endangers reports whether the change of a field of o is refused, loses something, or
+// recreates Pods.
 func (o *Object) endangers(path string) bool {
-	for _, d := range dangersOf(o, 0) {
-		if d.Path != "" && weight(d.Rule) > 0 && strings.HasPrefix(path, d.Path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Consequences, func(c forecast.Consequence) bool {
+		return c.Path != "" && c.Effect.Severity() >= forecast.Recreate.Severity() && strings.HasPrefix(path, c.Path)
+	})
 }
 
 // rank orders fields by what they tell a reader; the smallest is shown.
