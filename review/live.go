@@ -19,27 +19,6 @@ const (
 	RuleAbsent = "absent"
 )
 
-// Live tells how far a cluster refined a report.
-type Live struct {
-	// Context names the cluster for readers: the context of the kubeconfig, or the server.
-	Context string `json:"context"`
-	// Objects is the number of objects that the cluster had an answer for.
-	Objects int `json:"objects"`
-	// Error is the reason for which the cluster could not be asked at all, or "".
-	Error string `json:"error,omitempty"`
-	// NotAsked has a line for each part without an answer, with the reason. The forecast of
-	// these parts is that of the files.
-	NotAsked []string `json:"notAsked,omitempty"`
-	// ReadOnly are the resources that the account may not patch. Their changes were computed
-	// without the defaults of the API server, and not validated.
-	ReadOnly []string `json:"readOnly,omitempty"`
-	// Incomplete is set if the cluster should have had an answer for a part, and had none.
-	Incomplete bool `json:"incomplete,omitempty"`
-	// Others are objects of the same graphs that the files don't change, and that applying
-	// the head changes all the same.
-	Others []Object `json:"-"`
-}
-
 // Answers are the answers of a cluster about the head.
 type Answers struct {
 	// Diff has the changes that applying the head makes to the live objects, and

@@ -11,7 +11,7 @@
 //	together.go      the consequences of a group over all its instances
 //	danger.go        changes that lose data, are refused or restart something
 //	live.go          refines the forecast by the answers of a cluster
-//	verdict.go       the first line, and the conditions of --fail-on
+//	verdict.go       the first line; condition.go has the conditions of --fail-on
 //	neighbourhood.go the changed nodes of a graph with their neighbours
 //	json.go          the published JSON
 //
@@ -160,26 +160,6 @@ type Danger struct {
 	Instance int
 }
 
-// Condition is a condition of --fail-on.
-type Condition string
-
-// The conditions.
-const (
-	// Removals is met if an object is deleted.
-	Removals Condition = "removals"
-	// DataLoss is met if data or an address is lost.
-	DataLoss Condition = "data-loss"
-	// Restarts is met if Pods end.
-	Restarts Condition = "restarts"
-	// Breaking is met if a definition breaks its users, an instance is no longer valid, or
-	// the API server refuses a change.
-	Breaking Condition = "breaking"
-	// Unowned is met if an object stays in the cluster without an owner.
-	Unowned Condition = "unowned"
-	// Policy is met if the head violates a policy where the base did not.
-	Policy Condition = "policy"
-)
-
 // Input is a changed input of rendering.
 type Input struct {
 	Kind   InputKind         `json:"kind"`
@@ -204,3 +184,24 @@ const (
 	InputLock    InputKind = "lock"    // an entry of pequod.lock
 	InputSetting InputKind = "setting" // pequod.yaml
 )
+
+// Live tells how far a cluster refined a report.
+type Live struct {
+	// Context names the cluster for readers: the context of the kubeconfig, or the server.
+	Context string `json:"context"`
+	// Objects is the number of objects that the cluster had an answer for.
+	Objects int `json:"objects"`
+	// Error is the reason for which the cluster could not be asked at all, or "".
+	Error string `json:"error,omitempty"`
+	// NotAsked has a line for each part without an answer, with the reason. The forecast of
+	// these parts is that of the files.
+	NotAsked []string `json:"notAsked,omitempty"`
+	// ReadOnly are the resources that the account may not patch. Their changes were computed
+	// without the defaults of the API server, and not validated.
+	ReadOnly []string `json:"readOnly,omitempty"`
+	// Incomplete is set if the cluster should have had an answer for a part, and had none.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// Others are objects of the same graphs that the files don't change, and that applying
+	// the head changes all the same.
+	Others []Object `json:"-"`
+}

@@ -11,26 +11,6 @@ import (
 	"github.com/pequod-io/pequod/review/forecast"
 )
 
-// Conditions returns all conditions.
-func Conditions() []Condition {
-	return []Condition{Removals, DataLoss, Restarts, Breaking, Unowned, Policy}
-}
-
-// conditionsOf returns the conditions that a danger of a rule meets.
-func conditionsOf(rule string) []Condition {
-	switch rule {
-	case objectdiff.RuleLoss, string(forecast.Lost):
-		return []Condition{DataLoss}
-	case objectdiff.RuleImmutable, objectdiff.RuleRefused: // also the effect
-		return []Condition{Breaking}
-	case objectdiff.RuleOrphan:
-		return []Condition{Unowned}
-	case string(forecast.Recreate), string(forecast.Stopped), objectdiff.RuleScale:
-		return []Condition{Restarts}
-	}
-	return nil
-}
-
 // Count returns how often a condition is met: in objects, or for Policy and Breaking also in
 // instances and inputs. 0 means that it isn't met.
 func (r *Report) Count(c Condition) int {

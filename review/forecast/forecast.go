@@ -23,10 +23,6 @@ func OfLive(d objectdiff.Diff, before, after []objectdiff.Object) map[objectdiff
 	return OfCluster(d, before, after, nil)
 }
 
-// Used has the amounts that live ResourceQuotas count, by their resources. They include
-// objects that are on neither side.
-type Used map[objectdiff.Key]map[string]string
-
 // OfCluster is [OfLive] with the use of live quotas.
 func OfCluster(d objectdiff.Diff, before, after []objectdiff.Object, used Used) map[objectdiff.Key][]Consequence {
 	return Rules().of(d, before, after, &live{used: used})

@@ -22,6 +22,10 @@ type sides struct {
 // live is what a cluster knows beside the objects of both sides.
 type live struct{ used Used }
 
+// Used has the amounts that live ResourceQuotas count, by their resources. They include
+// objects that are on neither side.
+type Used map[objectdiff.Key]map[string]string
+
 // restarts reports whether the Pods of a workload are replaced by the same change.
 func (s *sides) restarts(w *objectdiff.Object) bool {
 	o := s.changed[w.Key]
