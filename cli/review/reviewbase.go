@@ -24,6 +24,9 @@ import (
 // renderBase renders the merge base with its own settings. Everything that is wrong in the
 // base is part of the result; an error means that there is no base.
 func (o *reviewOptions) renderBase(ctx context.Context, cmd *cobra.Command, env command.Env, head *sides.Side) (*sides.Side, error) {
+	if _, err := gitfs.Locate(ctx); err != nil {
+		return nil, err // not for a missing branch where there is no repository
+	}
 	rev := o.base
 	if rev == "" {
 		var err error
