@@ -88,10 +88,13 @@ func (d *decoder) addCUEError(v cue.Value, path string, err error) {
 // allows any. A field that is not allowed is a problem and is not visited.
 func (d *decoder) fields(v cue.Value, path string, names []string, visit func(name string, v cue.Value)) {
 	v, _ = v.Default()
-	if err := v.Err(); err != nil && v.IncompleteKind() != cue.StructKind {
-		d.addCUEError(v, path, err)
-		if d.unknown == nil {
-			return
+	// Err allocates a context of CUE, so it is asked only if the answer matters.
+	if v.IncompleteKind() != cue.StructKind {
+		if err := v.Err(); err != nil {
+			d.addCUEError(v, path, err)
+			if d.unknown == nil {
+				return
+			}
 		}
 	}
 	if d.unknown != nil && v.IncompleteKind() == cue.BottomKind {

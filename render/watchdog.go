@@ -30,7 +30,7 @@ const maxOverStack = 5
 // that much memory for one or two collections more. In a long run they would cost a sixth
 // of the time.
 const (
-	maxGarbage      = 48 << 20
+	maxGarbage      = 96 << 20
 	maxFirstGarbage = 24 << 20
 )
 

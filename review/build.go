@@ -230,7 +230,7 @@ func nodesOf(graphs ...*v1alpha1.ResourceGraph) map[objectdiff.Key]string {
 		if rg == nil {
 			continue
 		}
-		read := graph.Read(rg)
+		read := graph.ReadObjects(rg)
 		for i := range read.Nodes {
 			n := &read.Nodes[i]
 			gk := n.GroupKind()

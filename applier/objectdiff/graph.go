@@ -45,7 +45,7 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 
 	// nodes and read.Nodes have the same order: nodes has the fields as they are
 	// written, read.Nodes their meaning.
-	read := graph.Read(rg)
+	read := graph.ReadObjects(rg)
 	var objects []Object
 	var external []any
 	for i := range read.Nodes {

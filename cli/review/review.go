@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -206,6 +207,7 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 		return nil, err
 	}
 	defer base.Checkout.Close() // the directory is temporary
+	defer boundGarbage()()
 	if err := sides.Units(ctx, base, head); err != nil {
 		return nil, err
 	}
@@ -215,6 +217,21 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 		}
 	}
 	return review.New(base.Tree, head.Tree, sides.Inputs(ctx, env, base, head))
+}
+
+// reportGarbage is the growth of the heap over the live data that triggers a collection
+// while a report is made, in the unit of GOGC.
+const reportGarbage = 200
+
+// boundGarbage makes the collector run more often until the returned function is called.
+// Both sides are in memory then, and the percentage of short commands would let garbage
+// grow to several times their size.
+func boundGarbage() (restore func()) {
+	before := debug.SetGCPercent(reportGarbage)
+	if 0 <= before && before < reportGarbage {
+		debug.SetGCPercent(before)
+	}
+	return func() { debug.SetGCPercent(before) }
 }
 
 // compareTools compares what another version of the program makes of the working tree.
