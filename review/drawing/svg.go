@@ -149,17 +149,16 @@ func (p placed) writeNode(b *strings.Builder, i int, waits []string) {
 		class += " g-" + n.Mark.class()
 	}
 	name := text(cut(n.name(p.heading(p.layout.Layers[i]), waits), mostName))
-	fmt.Fprintf(b, "<g role=\"listitem\" class=\"%s\" transform=\"translate(%d %d)\"", class, at.X, at.Y)
+	fmt.Fprintf(b, "<g role=\"listitem\" class=\"%s\" transform=\"translate(%d %d)\">", class, at.X, at.Y)
 	if n.Link != "" {
-		fmt.Fprintf(b, "><a href=\"%s\" aria-label=\"%s\">", text(n.Link), name)
-	} else {
-		fmt.Fprintf(b, " aria-label=\"%s\">", name)
+		fmt.Fprintf(b, "<a href=\"%s\">", text(n.Link))
 	}
 	round := 6
 	if n.External {
 		round = 16
 	}
-	fmt.Fprintf(b, "<title>%s</title><rect width=\"%d\" height=\"%d\" rx=\"%d\"/>", name, size.Width, size.Height, round)
+	// The title is the accessible name, and what is shown beside the pointer.
+	fmt.Fprintf(b, "<title>%s</title><rect width=\"%d\" height=\"%d\" rx=\"%d\"/><g aria-hidden=\"true\">", name, size.Width, size.Height, round)
 	for k, line := range n.Lines {
 		class := "g-line"
 		if k == 0 {
@@ -167,14 +166,15 @@ func (p placed) writeNode(b *strings.Builder, i int, waits []string) {
 		} else if k > 1 {
 			class = "g-trait"
 		}
-		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\" aria-hidden=\"true\">%s</text>", class, padding, padding/2+13+k*lineHeight, text(cut(line, mostLetters)))
+		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>", class, padding, padding/2+13+k*lineHeight, text(cut(line, mostLetters)))
 	}
 	if n.Mark != Unmarked {
 		label := n.Mark.sign() + " " + n.Mark.class()
 		width := int(float64(len(n.Mark.class())+2)*6.2) + 10
-		fmt.Fprintf(b, "<g class=\"g-badge\" transform=\"translate(%d -9)\" aria-hidden=\"true\"><rect width=\"%d\" height=\"16\" rx=\"8\"/><text x=\"%d\" y=\"12\">%s</text></g>",
+		fmt.Fprintf(b, "<g class=\"g-badge\" transform=\"translate(%d -9)\"><rect width=\"%d\" height=\"16\" rx=\"8\"/><text x=\"%d\" y=\"12\">%s</text></g>",
 			size.Width-width-6, width, width/2, label)
 	}
+	b.WriteString("</g>")
 	if n.Link != "" {
 		b.WriteString("</a>")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pequod-io/pequod/test/browser"
 )
 
-// A report of some 500 changed objects has less than 1 MB, whether they change alike or
+// A report of some 500 changed objects has less than 900 kB, whether they change alike or
 // each in its own way.
 func TestSize(t *testing.T) {
 	different := newReport(t, side(t, "base", 250, all), side(t, "head", 250, func(i int, s *service) bool {
@@ -37,7 +37,7 @@ func TestSize(t *testing.T) {
 		}
 		size := len(written(t, r, Options{}))
 		t.Logf("%s: %d objects, %d bytes", name, objects, size)
-		if objects < 350 || size > 1e6 {
+		if objects < 350 || size > 900_000 {
 			t.Errorf("%s: %d objects, %d bytes", name, objects, size)
 		}
 	}

@@ -13,8 +13,8 @@
       element,
       instances: all(".instances > li", element).map((element) => ({ element, text: element.textContent.toLowerCase(), namespace: element.dataset.namespace })),
       entries: all(".entry", element).map((element) => ({
-        element, kind: element.dataset.kind, namespace: element.dataset.namespace,
-        effects: element.dataset.effects.split(" "), text: $(".object", element).textContent.toLowerCase(),
+        element, kind: $(".kind", element).textContent, namespace: $(".object i", element)?.textContent || "",
+        effects: all("summary > .chip", element).map((chip) => chip.classList[1]), text: $(".object", element).textContent.toLowerCase(),
       })),
     })),
   }));
@@ -103,6 +103,14 @@
     $("#split").setAttribute("aria-pressed", on);
     all(".entry[open]").forEach(build);
   };
+
+  // Names that the page needn't repeat for every object.
+  const label = (selector, text) => all(selector).forEach((element) => {
+    element.setAttribute("role", "group");
+    element.setAttribute("aria-label", text);
+  });
+  label("pre.fields", "Changed fields");
+  label("pre.diff", "Object before and after");
 
   const visible = () => all(".entry").filter((entry) => !entry.closest("[hidden]"));
 
