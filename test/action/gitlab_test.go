@@ -162,6 +162,7 @@ func TestHooks(t *testing.T) {
 	var hooks []struct {
 		ID, Name, Description, Entry, Language, Files string
 		PassFilenames                                 *bool `json:"pass_filenames"`
+		AlwaysRun                                     bool  `json:"always_run"`
 	}
 	if err := yaml.UnmarshalStrict([]byte(readFile(t, ".pre-commit-hooks.yaml")), &hooks); err != nil {
 		t.Fatal(err)
@@ -179,6 +180,9 @@ func TestHooks(t *testing.T) {
 		t.Run(hook.ID, func(t *testing.T) {
 			if _, err := regexp.Compile(hook.Files); err != nil || hook.Language != "system" || hook.PassFilenames == nil || *hook.PassFilenames {
 				t.Errorf("%+v: %v", hook, err)
+			}
+			if hook.AlwaysRun != (hook.Files == "") {
+				t.Errorf("%+v: want files, or a hook that always runs", hook)
 			}
 			j := newJob(t, "{}")
 			dir := checkout(t, j, map[string]string{"pequod.yaml": settings + "output-dir: graphs\n"})
