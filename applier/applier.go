@@ -32,6 +32,9 @@ type Applier struct {
 	// Concurrency is the maximum number of requests in flight per graph; 0 means
 	// 16.
 	Concurrency int
+	// NameDrift makes states of graphs name the fields that others changed, and who did.
+	// It costs one dry run per drifted object, and needs the right to patch it.
+	NameDrift bool
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }

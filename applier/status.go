@@ -105,8 +105,12 @@ const (
 )
 
 func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored *inventory.Inventory) (*State, error) {
-	options := engine.Options{Mode: engine.ModeStatus, ExplainInterval: explainInterval, Namespaced: a.namespaced(ctx)}
-	if rg.Spec.DriftPolicy == v1alpha1.DriftReport {
+	options := engine.Options{Mode: engine.ModeStatus, NameDrift: a.NameDrift, ExplainInterval: explainInterval, Namespaced: a.namespaced(ctx)}
+	switch {
+	case rg.Spec.DriftPolicy != v1alpha1.DriftReport:
+	case a.NameDrift:
+		options.Drift = engine.ReportDriftedFields
+	default:
 		options.Drift = engine.ReportDrift
 	}
 	e, err := engine.New(rg, stored, options)

@@ -18,6 +18,7 @@ import (
 	"github.com/pequod-io/pequod/cli/review"
 	"github.com/pequod-io/pequod/cli/run"
 	"github.com/pequod-io/pequod/cli/settings"
+	"github.com/pequod-io/pequod/cli/ui"
 )
 
 // Command returns the command tree without a process around it. The generator of
@@ -94,6 +95,7 @@ that can't be reached, a module that had to be ended).`,
 	cmd.AddCommand(kinds.Commands(env)...)
 	cmd.AddCommand(mcp.Commands(env)...)
 	cmd.AddCommand(run.Commands(env)...)
+	cmd.AddCommand(ui.Commands(env)...)
 	cmd.AddCommand(install.Commands(env)...)
 	cmd.AddCommand(distribute.Commands(env)...)
 	cmd.AddCommand(pipeline.Commands(env)...)

@@ -9,6 +9,7 @@
 //   - kinds: explain, schema
 //   - mcp: mcp, a server for coding agents
 //   - run: apply, delete, status, adopt
+//   - ui: ui, a local page about the graphs of a cluster
 //   - install: install, uninstall, rbac generate
 //   - pipeline: comment, fn
 //

@@ -73,6 +73,10 @@ func (e *Engine) reportDifference(n *node, a *ApplyRequest) {
 		message = "doesn't belong to the graph yet"
 	case a.Drift:
 		message = "was changed by others since it was applied"
+		if e.opts.NameDrift && n.progress.compared != seen.live {
+			n.progress.compared = seen.live
+			e.request(Action{Verb: Compare, Key: n.key, Version: n.version, Node: n.ID, Apply: a})
+		}
 	}
 	if !seen.absent && seen.verdict.State != readiness.Ready {
 		message += "; " + seen.verdict.Message

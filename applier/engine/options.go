@@ -50,6 +50,9 @@ type Options struct {
 	Mode Mode
 	// Prune removes objects that left the graph.
 	Prune bool
+	// NameDrift looks up which fields of a drifted object others changed, in [ModeStatus]
+	// with [CorrectDrift]. It costs one request per drifted object.
+	NameDrift bool
 	// PruneGrace is how long an object stays after it left the graph, so that another
 	// graph can list it meanwhile. It doesn't apply to [ModeDelete]. In [ModeStatus],
 	// every object whose departure is recorded stays.

@@ -152,7 +152,8 @@ func (e *Engine) reportDrift(n *node, seen *observation, drift *ApplyRequest) {
 // now. If the lookup failed, the drift is reported without fields.
 func (e *Engine) finishCompare(n *node, o Outcome) {
 	if n != nil && n.progress.compared != "" {
-		n.status.Drifted, n.status.Taken, n.touched = true, o.Taken, true
+		// Drift that is going to be corrected is a reason to be pending, and not kept.
+		n.status.Drifted, n.status.Taken, n.touched = e.opts.Drift != CorrectDrift, o.Taken, true
 	}
 }
 

@@ -6,6 +6,7 @@
 //   - progress.go: where progress is shown
 //   - plan.go, obstacles.go, dryrun.go: plan graphs; why an apply would fail
 //   - live.go: a planned node as the difference of two objects
+//   - livediff.go: the difference of plans, with the consequences of its changes
 //
 // A command that runs graphs calls, in this order:
 //

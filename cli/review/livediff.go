@@ -5,11 +5,9 @@ import (
 
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/kube"
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/review/forecast"
 )
 
@@ -35,10 +33,11 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	d, err := liveDiff(plans)
+	d, consequences, err := execute.LiveDiff(plans)
 	if err != nil {
 		return err
 	}
+	forecast.Warn(&d, consequences)
 	if err := o.write(env.Out, d); err != nil {
 		return command.OutputError(err)
 	}
@@ -52,60 +51,4 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 		// tells about them. The others show it as a warning.
 		return n.Live == nil && n.Object == nil || n.Op == engine.Observed
 	})))
-}
-
-// liveDiff returns the changes of plans as a difference of objects: nodes that an
-// apply would change, and objects that it would remove or release. Unchanged
-// nodes, and those that the graph only observes, are left out, but count for the
-// consequences of the others.
-func liveDiff(plans []*applier.Plan) (objectdiff.Diff, error) {
-	var changed, all []objectdiff.Live
-	for _, plan := range plans {
-		for _, n := range plan.Nodes {
-			live := execute.LiveNode(plan, n)
-			all = append(all, live)
-			if n.Op != engine.Unchanged && n.Op != engine.Observed {
-				changed = append(changed, live)
-			}
-		}
-		for _, l := range plan.Removals {
-			live := removal(plan, l)
-			all, changed = append(all, live), append(changed, live)
-		}
-	}
-	d, err := objectdiff.CompareLive(changed)
-	if err != nil {
-		return d, err
-	}
-	before, after, err := objectdiff.LiveSides(all)
-	if err != nil {
-		return d, err
-	}
-	forecast.Warn(&d, forecast.OfLive(d, before, after))
-	return d, nil
-}
-
-// removal returns the change of an object that leaves its graph: it is deleted,
-// released, or handed over to another graph. A deletion that is already in
-// progress carries the message about its reason to wait.
-func removal(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
-	live := objectdiff.Live{Graph: plan.Owner.String(), Before: l.Live, Leaving: true}
-	if l.Failure != nil {
-		live.Refusal = l.Failure.Message
-	}
-	message := ""
-	switch {
-	case l.NewOwner != nil:
-		message = "is not deleted: it is handed over to graph " + l.NewOwner.String()
-	case l.Kept != "":
-		message = "is not deleted (" + l.Kept + "): it stays in the cluster without an owner"
-	case l.Op == engine.Released:
-		message = "is not deleted: it stays in the cluster without an owner"
-	default:
-		message = l.Message
-	}
-	if message != "" {
-		live.Warnings = problem.List{{Severity: problem.Warning, Rule: objectdiff.RuleOrphan, Message: message}}
-	}
-	return live
 }

@@ -158,7 +158,7 @@ func (l *liveReview) add(plan *applier.Plan) {
 		}
 	}
 	for _, removed := range plan.Removals {
-		live := removal(plan, removed)
+		live := execute.LiveRemoval(plan, removed)
 		key := objectdiff.Key{Group: removed.Key.Group, Kind: removed.Key.Kind, Namespace: removed.Key.Namespace, Name: removed.Key.Name}
 		if removed.Live == nil && removed.Failure != nil {
 			l.note(key.String() + ": " + source.OneLine(removed.Failure.Message, maxReason))

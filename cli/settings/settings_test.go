@@ -43,6 +43,8 @@ var userFlags = []string{
 	"base", "base-output", "fail-on", "link", "live", "report", "tool", "source-link",
 	// What a server lets its client do.
 	"allow-cluster", "allow-network",
+	// Where a page is served, and the program that is started for it.
+	"address", "open", "port",
 	// What one question is about, and instances that are edited.
 	"api-version", "max-depth", "modeline",
 	// Not of pequod.yaml at all.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/resolve"
 )
 
@@ -57,8 +58,25 @@ type Node struct {
 	BlockedBy string `json:"blockedBy,omitempty"`
 	// Drifted is set if others changed the object and the graph only reports drift.
 	Drifted bool `json:"drifted,omitempty"`
+	// ChangedBy are the fields that others changed, if they were looked up.
+	ChangedBy []Change `json:"changedBy,omitempty"`
 	// Needs lists the ids of the nodes that the node depends on.
 	Needs []string `json:"needs,omitempty"`
+}
+
+// Change is a field that another field manager has changed.
+type Change struct {
+	Field   string `json:"field"`
+	Manager string `json:"manager"`
+}
+
+// changes returns the changed fields of a node.
+func changes(taken []engine.Conflict) []Change {
+	var all []Change
+	for _, t := range taken {
+		all = append(all, Change{Field: t.Field, Manager: t.Manager})
+	}
+	return all
 }
 
 // reason returns the message of an error of an output, without the name of the
@@ -99,7 +117,7 @@ func NewReport(states []*applier.State) Report {
 				ID: n.ID, Wave: n.Wave + 1,
 				APIVersion: schema.GroupVersion{Group: n.Key.Group, Version: n.Version}.String(),
 				Kind:       n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
-				Phase: n.Phase, Reason: n.Reason, Message: n.Message, BlockedBy: n.BlockedBy, Drifted: n.Drifted, Needs: n.Needs,
+				Phase: n.Phase, Reason: n.Reason, Message: n.Message, BlockedBy: n.BlockedBy, Drifted: n.Drifted, ChangedBy: changes(n.Taken), Needs: n.Needs,
 			})
 		}
 		r.Graphs = append(r.Graphs, g)

@@ -60,7 +60,7 @@ const maxIndex = 500
 func (s *Store) Index(ctx context.Context, namespace string) (Index, error) {
 	var list metav1.PartialObjectMetadataList
 	request := s.client.Get().AbsPath(path(namespace)).
-		Param("labelSelector", v1alpha1.LabelInventory+"="+isHead).Param("limit", strconv.Itoa(maxIndex))
+		Param("labelSelector", Selector).Param("limit", strconv.Itoa(maxIndex))
 	if err := s.doFor(ctx, metadataOnly, request, nil, &list); err != nil {
 		return Index{}, fmt.Errorf("inventories of namespace %s: reading their ConfigMaps: %w", namespace, err)
 	}
@@ -95,7 +95,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Invent
 		}
 		inv, err := read(&item, parts[item.UID])
 		if err == nil && (item.Name != headName(inv.Owner) || item.Namespace != inv.Owner.Namespace) {
-			err = fmt.Errorf("%s: it is a copy of the inventory of %s: remove it, or its label %s", nameOf(&item), inv.Owner, v1alpha1.LabelInventory)
+			err = copied(&item, inv.Owner)
 		}
 		if err != nil {
 			problems = append(problems, &UnreadableError{err})
@@ -184,6 +184,34 @@ func read(head *corev1.ConfigMap, parts []corev1.ConfigMap) (*inventory.Inventor
 	}
 	inv.Stored = s
 	return inv, nil
+}
+
+// Selector selects the ConfigMaps that are heads: each stands for one inventory.
+const Selector = v1alpha1.LabelInventory + "=" + isHead
+
+// ErrParts means that a head doesn't hold its inventory, because it is large.
+var ErrParts = errors.New("the inventory is in several ConfigMaps")
+
+// OfHead returns the inventory that a head holds, for a reader that watches heads. It
+// can't be saved. The error is [ErrParts] if [Store.Load] has to read it.
+func OfHead(head *corev1.ConfigMap) (*inventory.Inventory, error) {
+	if _, cut := head.Data[keyParts]; cut {
+		return nil, ErrParts
+	}
+	inv, err := read(head, nil)
+	if err == nil && (head.Name != headName(inv.Owner) || head.Namespace != inv.Owner.Namespace) {
+		err = copied(head, inv.Owner)
+	}
+	if err != nil {
+		return nil, err
+	}
+	inv.Stored = nil
+	return inv, nil
+}
+
+// copied returns the error about a head in a place that isn't its own.
+func copied(head *corev1.ConfigMap, owner inventory.Owner) error {
+	return fmt.Errorf("%s: it is a copy of the inventory of %s: remove it, or its label %s", nameOf(head), owner, v1alpha1.LabelInventory)
 }
 
 // partList is the value of a head's key "parts".

@@ -27,8 +27,11 @@ func (p placed) writeEdge(b *strings.Builder, i int) {
 
 // class returns the class that an edge has besides g-edge.
 func (k EdgeKind) class() string {
-	if k == Implied {
+	switch k {
+	case Implied:
 		return " g-implied"
+	case Blocking:
+		return " g-blocking"
 	}
 	return ""
 }
@@ -57,11 +60,11 @@ func curve(points []layout.Point) string {
 // legend returns the kinds of edges to explain: all that occur, if there are
 // others than listed dependencies.
 func (p placed) legend() []EdgeKind {
-	var seen [3]bool
+	var seen [4]bool
 	for _, e := range p.Edges {
 		seen[e.Kind] = true
 	}
-	if !seen[Reference] && !seen[Implied] {
+	if !seen[Reference] && !seen[Implied] && !seen[Blocking] {
 		return nil
 	}
 	var kinds []EdgeKind
@@ -74,7 +77,7 @@ func (p placed) legend() []EdgeKind {
 }
 
 func legendText(kind EdgeKind) string {
-	return [...]string{"listed dependency", "value of a field ($from)", "added by pequod"}[kind]
+	return [...]string{"listed dependency", "value of a field ($from)", "added by pequod", "blocks"}[kind]
 }
 
 // legendEntry is the width of an arrow of the legend with its gaps.

@@ -15,6 +15,12 @@ import (
 //go:embed graph.css
 var Style string
 
+// StateStyle is the style sheet of the marks and edges that show the state of a graph in
+// a cluster. It is added to [Style].
+//
+//go:embed state.css
+var StateStyle string
+
 // A Graph is drawn as boxes and arrows.
 type Graph struct {
 	Title string
@@ -50,32 +56,49 @@ type Edge struct {
 type EdgeKind int
 
 // The kinds of edges. A Listed dependency is in the graph, a Reference comes from
-// a value that is taken from another object, and Pequod adds an Implied one.
+// a value that is taken from another object, and Pequod adds an Implied one. In a
+// cluster, a Blocking dependency keeps To from being applied now.
 const (
 	Listed EdgeKind = iota
 	Reference
 	Implied
+	Blocking
 )
 
 // Mark is the state of a node that a drawing shows.
 type Mark int
 
-// The marks.
+// The marks of a change, and those of a node in a cluster.
 const (
 	Unmarked Mark = iota
 	Added
 	Changed
 	Removed
 	Unknown
+	Ready
+	Drifted
+	Failed
+	Applying
+	Progressing
+	Waiting
+	Blocked
+	Pending
+	Deleting
+	Gone
 )
 
-// class returns the name of a mark in style sheets.
+// class returns the name of a mark in style sheets and in badges.
 func (m Mark) class() string {
-	return [...]string{"", "added", "changed", "removed", "unknown"}[m]
+	return [...]string{
+		"", "added", "changed", "removed", "unknown",
+		"ready", "drifted", "failed", "applying", "progressing", "waiting", "blocked", "pending", "deleting", "gone",
+	}[m]
 }
 
 // sign returns the character that stands for a mark.
-func (m Mark) sign() string { return [...]string{"", "+", "~", "−", "?"}[m] }
+func (m Mark) sign() string {
+	return [...]string{"", "+", "~", "−", "?", "✓", "!", "✗", "▸", "▸", "…", "·", "·", "−", "−"}[m]
+}
 
 // waits returns the ids of the nodes that each node waits for.
 func (g Graph) waits() [][]string {
@@ -87,6 +110,8 @@ func (g Graph) waits() [][]string {
 			name += " ($from)"
 		case Implied:
 			name += " (implied)"
+		case Blocking:
+			name += " (blocks it)"
 		}
 		waits[e.To] = append(waits[e.To], name)
 	}

@@ -35,7 +35,7 @@ type Options struct {
 
 // Write prints a report. It writes in one piece, and nothing if it returns an error.
 func Write(w io.Writer, r *review.Report, o Options) error {
-	t, err := template.New("report").Funcs(template.FuncMap{"shown": shown, "count": source.Count}).Parse(reportTemplate)
+	t, err := parse()
 	if err != nil {
 		return err
 	}
@@ -46,6 +46,10 @@ func Write(w io.Writer, r *review.Report, o Options) error {
 	return page.Write(w, page.Page{
 		Title: "Review: " + r.Verdict(), Style: drawing.Style + style, Script: script, Body: template.HTML(body.String()),
 	})
+}
+
+func parse() (*template.Template, error) {
+	return template.New("report").Funcs(template.FuncMap{"shown": shown, "count": source.Count}).Parse(reportTemplate)
 }
 
 // shown makes invisible characters of a text visible, so that a name can't change how

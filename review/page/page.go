@@ -1,6 +1,6 @@
 // Package page writes HTML pages that are one file: they work from a disk, send no
-// requests, and a Content-Security-Policy refuses every style and script that isn't
-// theirs.
+// requests, unless they are live pages of a server of ours, and a
+// Content-Security-Policy refuses every style and script that isn't theirs.
 //
 // [Write] is the entry point. The pages follow the light or dark colors of the
 // system, and print in light ones.
@@ -22,6 +22,8 @@ type Page struct {
 	// Style is added to the style sheet of all pages. Script may be empty. Neither
 	// may contain text from strangers.
 	Style, Script string
+	// Connect permits the script to send requests to the server of the page.
+	Connect bool
 	// Body is the content of the element body. Attributes style and on… do not work in
 	// it: the policy forbids them.
 	Body template.HTML
@@ -58,6 +60,9 @@ func Write(w io.Writer, p Page) error {
 	}
 	style := baseStyle + p.Style
 	policy := "default-src 'none'; style-src " + source(style) + "; script-src " + source(p.Script) + "; base-uri 'none'; form-action 'none'"
+	if p.Connect {
+		policy += "; connect-src 'self'"
+	}
 	var b bytes.Buffer
 	err = t.Execute(&b, struct {
 		Title, Policy string

@@ -1,7 +1,7 @@
 // Package inprocess runs controllers in the process of a test, against the control plane of
 // package harness. Package process runs them as they are installed.
 //
-// [Install] and [Start] are the entry points.
+// [Install] and [Start] are the entry points; [Execute] is both with an applier.
 package inprocess
 
 import (
@@ -16,9 +16,13 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller"
 	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/config"
 	"github.com/pequod-io/pequod/test/harness"
@@ -63,6 +67,26 @@ func Account(t testing.TB, c *harness.Cluster, name string, rules ...rbacv1.Poli
 	}
 	// The account comes last, because a graph may be waiting for it.
 	c.ServiceAccount(t, c.Namespace, name)
+}
+
+// Execute runs an applier that executes the graphs of the test's namespace, until the test
+// ends. Its account may do anything there.
+func Execute(t testing.TB, c *harness.Cluster) {
+	t.Helper()
+	Install(t, c)
+	Account(t, c, "pequod", Anything())
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	m, err := manager.New(c.Config, manager.Options{Scheme: scheme, Metrics: server.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := controller.Setup(m, controller.Options{DefaultServiceAccount: "pequod", Namespace: c.Namespace}); err != nil {
+		t.Fatal(err)
+	}
+	Start(t, m, "")
 }
 
 // stopPatience bounds how long a manager may take to end on a busy machine.
