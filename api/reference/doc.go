@@ -18,6 +18,8 @@
 //     compilation until it is evaluated (plain.go). issue.go rewrites
 //     CEL's error messages to one line, and bare.go has the hints for node ids that
 //     are not CEL identifiers.
+//   - [Variables.Compile] checks an expression over named values, for callers without a graph
+//     (variables.go).
 //   - [Expression.Plan] turns the expression into a program, and [Program.Eval] runs
 //     it over decoded objects (evaluate.go, value.go, guard.go). Its errors distinguish values
 //     that do not exist yet ([Missing]) from permanent errors (explain.go, walk.go).

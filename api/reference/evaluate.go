@@ -120,6 +120,14 @@ func (p *Program) measure(data map[string]any, most time.Duration) (any, uint64,
 	return value, e.cost, err
 }
 
+// bindings returns the variables with their values.
+func (e *evaluation) bindings() map[string]any {
+	if e.variable != "" {
+		return map[string]any{e.variable: e.data}
+	}
+	return e.data
+}
+
 func (p *Program) evaluate(e *evaluation) (any, error) {
 	program, err := p.plan()
 	if err != nil {
@@ -147,7 +155,7 @@ func (p *Program) evaluate(e *evaluation) (any, error) {
 func (e *evaluation) run(program cel.Program) (ref.Val, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), e.deadline)
 	defer cancel()
-	result, details, err := program.ContextEval(ctx, map[string]any{e.variable: e.data})
+	result, details, err := program.ContextEval(ctx, e.bindings())
 	e.cost += costOf(details, err)
 	return result, err
 }

@@ -1,6 +1,10 @@
 package reference
 
-import "github.com/google/cel-go/cel"
+import (
+	"slices"
+
+	"github.com/google/cel-go/cel"
+)
 
 // Expression is a valid CEL expression. It is immutable, so any number of
 // goroutines may use it. It does not hold the syntax tree, which may take a
@@ -28,9 +32,14 @@ type tree struct {
 	checked    *cel.Ast
 	// env is the shared environment in which checked was compiled.
 	env *cel.Env
-	// variable is the only variable of the environment: nodes or object.
-	variable string
+	// variable is the only variable of the environment: nodes or object. If it is empty,
+	// variables are those of [Variables].
+	variable  string
+	variables []string
 }
+
+// isVariable reports whether an identifier is one of several variables.
+func (t *tree) isVariable(name string) bool { return slices.Contains(t.variables, name) }
 
 // String returns the expression as its author wrote it.
 func (e *Expression) String() string { return e.source }

@@ -155,6 +155,9 @@ func (w *walker) start(e ast.Expr) []end {
 			if over, ok := w.loops[name]; ok {
 				return w.elements(over)
 			}
+			if w.program.isVariable(name) {
+				return []end{{state: present, path: name, value: w.of.data[name]}}
+			}
 			return []end{{state: unknown}}
 		}
 	}
@@ -259,7 +262,7 @@ func (w *walker) closed(e ast.Expr) bool {
 	ast.PreOrderVisit(e, visitor)
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.IdentKind && !bound[e.AsIdent()] {
-			if _, loop := w.loops[e.AsIdent()]; loop || !w.isType(e.AsIdent()) {
+			if _, loop := w.loops[e.AsIdent()]; loop || !w.isType(e.AsIdent()) && !w.program.isVariable(e.AsIdent()) {
 				free = false
 			}
 		}
