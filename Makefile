@@ -37,7 +37,7 @@ CLUSTER_FLAGS ?=
 DEMO_FLAGS ?=
 
 # The generated files. `make generate` writes them.
-GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/operator.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
+GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
 .PHONY: help consequences manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster pictures parity release-check vuln registry
@@ -47,7 +47,9 @@ help: ## Show the targets
 
 manifests: ## Regenerate the CRDs, config/applier.yaml, config/operator.yaml, the chart and the samples
 	$(GO) tool controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd
+	mv config/crd/platform.pequod.io_actions.yaml config/actions/crd/
 	$(GO) run ./config/gen config/applier config/applier.yaml
+	$(GO) run ./config/gen config/actions config/actions.yaml
 	$(GO) run ./config/gen config/default config/operator.yaml
 	$(GO) run ./config/gen chart config
 	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml > config/samples/resourcegraph.yaml

@@ -16,6 +16,12 @@ import (
 //go:embed applier.yaml
 var Applier []byte
 
+// Actions has the YAML documents that `kubectl apply -k config/actions` applies: pequod-actions
+// with its CRD, roles and namespace. `make manifests` writes it.
+//
+//go:embed actions.yaml
+var Actions []byte
+
 //go:embed webhook/*.yaml webhook/manager/*.yaml
 var webhook embed.FS
 

@@ -4,7 +4,8 @@
 // [ResourceGraph] (resourcegraph.go, status.go) is the interface between the two
 // halves of Pequod: rendering produces it from CUE without a cluster, and the
 // applier executes it without CUE. [Transform] (transform.go, transformstatus.go,
-// rollout.go) binds a CUE module to the API kind that is generated from it. names.go has the names of generated
+// rollout.go) binds a CUE module to the API kind that is generated from it. [Action] (action.go,
+// actionstatus.go) runs something outside of the cluster. names.go has the names of generated
 // kinds and of graphs.
 //
 // The comments on API types and fields become the descriptions in the CRDs, so
@@ -74,6 +75,8 @@ const (
 	// AnnotationReconcileRequestedAt requests a reconciliation each time its value
 	// changes. The value is usually a timestamp, but it may be any string.
 	AnnotationReconcileRequestedAt = "pequod.io/reconcile-requested-at"
+	// AnnotationApprovedPlan on an Action approves the plan with a digest, which is the value.
+	AnnotationApprovedPlan = "pequod.io/approved-plan"
 	// AnnotationFluxRequestedAt has the same effect on Transforms and instances, so that
 	// flux reconcile and tools that use Flux's annotation work.
 	AnnotationFluxRequestedAt = "reconcile.fluxcd.io/requestedAt"
@@ -96,6 +99,8 @@ const (
 	// Finalizer keeps a deleted graph in the cluster until the applier has deleted
 	// or orphaned its objects.
 	Finalizer = "pequod.io/applier"
+	// ActionFinalizer keeps a deleted Action in the cluster until pequod-actions has undone it.
+	ActionFinalizer = "pequod.io/actions"
 	// ManagerFinalizer keeps a deleted Transform in the cluster until the manager has
 	// deleted or orphaned its CRD.
 	ManagerFinalizer = "pequod.io/manager"

@@ -64,7 +64,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, server.Programs(context.Background(), dir, versioned("v1.2.3-test"), []string{"pequod", "pequod-applier", "pequod-manager"})
+	return dir, server.Programs(context.Background(), dir, versioned("v1.2.3-test"), []string{"pequod", "pequod-applier", "pequod-manager", "pequod-actions"})
 })
 
 // Main runs the tests of a package and removes the programs that they have built.

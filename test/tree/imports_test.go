@@ -42,6 +42,14 @@ var importRules = []rule{{
 	never:    ours("review"),
 	why:      "a review is above everything that it describes",
 }, {
+	packages: []string{"api/...", "render/...", "crdgen/...", "inventory/...", "applier/...", "modules/...", "operator/...", "internal/...", "cmd/pequod-applier", "cmd/pequod-manager"},
+	never:    ours("actions"),
+	why:      "what leaves the cluster is a program of its own",
+}, {
+	packages: []string{"actions/...", "cmd/pequod-actions"},
+	never:    append(ours("render", "crdgen", "modules", "cli"), "cuelang.org/go/..."),
+	why:      "right of the ResourceGraph there is no CUE",
+}, {
 	packages: []string{"api/..."},
 	never:    ours("render", "crdgen", "inventory", "applier", "modules", "operator"),
 	why:      "the kinds are data and pure functions",
@@ -195,7 +203,7 @@ func ours(dirs ...string) []string {
 var tree = map[string]bool{
 	"api": true, "cli": true, "cmd": true, "crdgen": true, "modules": true, "render": true,
 	"test": true, "internal": true, "config": true, "inventory": true, "applier": true, "operator": false,
-	"review": true,
+	"review": true, "actions": true,
 }
 
 func TestImportRules(t *testing.T) {

@@ -39,6 +39,8 @@ type Program struct {
 	Name string
 	// About is the sentence that begins the help.
 	About string
+	// Graphless programs execute no graphs, and have no flags about them and no webhooks.
+	Graphless bool
 	// AddFlags adds the program's own flags to those of Settings, and may set fields of
 	// Settings by them. Nil adds none.
 	AddFlags func(*pflag.FlagSet, *Settings)

@@ -48,8 +48,10 @@ func (p Program) flagSet(s *Settings) *pflag.FlagSet {
 	fs := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
 	fs.Usage = func() {} // Run prints errors in one line, without the usage
 	s.addProcessFlags(fs)
-	s.addGraphFlags(fs)
-	s.Webhooks.addFlags(fs)
+	if !p.Graphless {
+		s.addGraphFlags(fs)
+		s.Webhooks.addFlags(fs)
+	}
 	if p.AddFlags != nil {
 		p.AddFlags(fs, s)
 	}
@@ -120,17 +122,20 @@ func (p Program) Parse(args []string) (*Settings, *pflag.FlagSet, error) {
 	if err := fs.Parse(args); err != nil {
 		return nil, fs, err
 	}
-	err := s.validate(fs)
+	err := s.validateProcess(fs)
+	if err == nil && !p.Graphless {
+		err = cmp.Or(s.validateGraphs(), s.Webhooks.check(fs))
+	}
 	if err == nil && p.Check != nil {
 		err = p.Check()
 	}
 	return s, fs, err
 }
 
-// validate checks the flags that can be wrong without a cluster. It returns the
-// first error. Flags that have no effect without another one are errors, because
+// validateProcess checks the flags of the process that can be wrong without a cluster. It
+// returns the first error. Flags that have no effect without another one are errors, because
 // the user expects an effect.
-func (s *Settings) validate(fs *pflag.FlagSet) error {
+func (s *Settings) validateProcess(fs *pflag.FlagSet) error {
 	switch {
 	case fs.NArg() > 0:
 		return fmt.Errorf("unexpected argument: %s", strings.Join(fs.Args(), " "))
@@ -138,6 +143,21 @@ func (s *Settings) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--leader-election-id goes with --leader-elect")
 	case s.Election.Lease != "" && len(validation.IsDNS1123Subdomain(s.Election.Lease)) > 0:
 		return fmt.Errorf("--leader-election-id: %q is not the name of a lease", s.Election.Lease)
+	case s.Metrics.CertDir != "" && !s.Metrics.Secure:
+		return fmt.Errorf("--metrics-cert-path goes with --metrics-secure")
+	case s.Election.Namespace != "" && !s.Election.Enabled:
+		return fmt.Errorf("--leader-election-namespace goes with --leader-elect")
+	}
+	return cmp.Or(
+		checkAddress("--metrics-bind-address", s.Metrics.Address),
+		checkAddress("--health-probe-bind-address", s.Probes),
+		s.checkCertificate(),
+	)
+}
+
+// validateGraphs checks the flags of the execution of graphs in the same way.
+func (s *Settings) validateGraphs() error {
+	switch {
 	case s.Graphs.Namespace != "" && len(validation.IsDNS1123Label(s.Graphs.Namespace)) > 0:
 		return fmt.Errorf("--namespace: %q is not the name of a namespace", s.Graphs.Namespace)
 	case s.Graphs.Concurrent < 1:
@@ -148,19 +168,10 @@ func (s *Settings) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--relist: must be 0 or at least 1s, not %s", s.Graphs.Relist)
 	case s.Graphs.PruneGrace < 0:
 		return fmt.Errorf("--prune-grace: must not be negative, not %s", s.Graphs.PruneGrace)
-	case s.Metrics.CertDir != "" && !s.Metrics.Secure:
-		return fmt.Errorf("--metrics-cert-path goes with --metrics-secure")
-	case s.Election.Namespace != "" && !s.Election.Enabled:
-		return fmt.Errorf("--leader-election-namespace goes with --leader-elect")
 	case s.Graphs.DefaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(s.Graphs.DefaultServiceAccount)) > 0:
 		return fmt.Errorf("--default-service-account: %q is not the name of a service account", s.Graphs.DefaultServiceAccount)
 	}
-	return cmp.Or(
-		checkAddress("--metrics-bind-address", s.Metrics.Address),
-		checkAddress("--health-probe-bind-address", s.Probes),
-		s.checkCertificate(),
-		s.Webhooks.check(fs),
-	)
+	return nil
 }
 
 // Program returns the options of package program that the flags set.

@@ -1,0 +1,147 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/actions/expression"
+	"github.com/pequod-io/pequod/actions/runs"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// maxOutputs is the size of all outputs in bytes.
+const maxOutputs = 64 << 10
+
+// succeeded takes the outputs of a run that has succeeded. If they can't be taken, the run has
+// failed: what reads them must not go on with the old ones.
+func (s *session) succeeded(ctx context.Context, o *executor.Observation) {
+	data := s.run().Vars(o.Data)
+	switch s.next.Run.Purpose {
+	case v1alpha1.RunCheck:
+		s.checked(data)
+		return
+	case v1alpha1.RunDestroy:
+		s.end(v1alpha1.RunSucceeded, "", false, time.Time{})
+		return
+	}
+	if s.goal.Inputs != s.next.Run.Inputs { // the spec has changed; the next run has the outputs
+		s.end(v1alpha1.RunSucceeded, "", false, time.Time{})
+		return
+	}
+	outputs, err := s.outputs(o, data)
+	if err == nil {
+		var retry bool
+		if retry, err = s.sensitive(ctx, data); retry {
+			// Nothing is recorded, so the run is observed again.
+			runs.Erred(s.next, err.Error(), time.Time{}, s.now)
+			s.next.Run.State = s.a.Status.Run.State
+			s.setPoll(s.next.NextAttemptAt.Time)
+			return
+		}
+	}
+	if err != nil {
+		s.end(v1alpha1.RunFailed, err.Error(), true, time.Time{})
+		return
+	}
+	s.next.Outputs = outputs
+	s.end(v1alpha1.RunSucceeded, o.Redact(o.Message), false, time.Time{})
+}
+
+// outputs evaluates the outputs of a run.
+func (s *session) outputs(o *executor.Observation, data map[string]any) (map[string]runtime.RawExtension, error) {
+	outputs, size := map[string]runtime.RawExtension{}, 0
+	for _, name := range slices.Sorted(maps.Keys(s.a.Spec.Outputs)) {
+		value, err := expression.Eval(expression.Run(), string(s.a.Spec.Outputs[name]), data)
+		if err != nil {
+			return nil, fmt.Errorf("output %s: %s", name, o.Redact(err.Error()))
+		}
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("output %s: %w", name, err)
+		}
+		if o.Leaks(string(raw)) {
+			return nil, fmt.Errorf("output %s has a value of a Secret; use sensitiveOutputs", name)
+		}
+		if size += len(raw); size > maxOutputs {
+			return nil, fmt.Errorf("the outputs have more than %d bytes", maxOutputs)
+		}
+		outputs[name] = runtime.RawExtension{Raw: raw}
+	}
+	return outputs, nil
+}
+
+// sensitive stores the sensitive outputs of a run. Retry is set if the API server doesn't take
+// them now.
+func (s *session) sensitive(ctx context.Context, data map[string]any) (retry bool, err error) {
+	spec := s.a.Spec.SensitiveOutputs
+	if spec == nil {
+		return false, nil
+	}
+	values := map[string][]byte{}
+	for name, expr := range spec.Values {
+		value, err := expression.Eval(expression.Run(), string(expr), data)
+		if err != nil {
+			// The error may quote the value.
+			return false, fmt.Errorf("sensitive output %s can't be evaluated", name)
+		}
+		if text, ok := value.(string); ok {
+			values[name] = []byte(text)
+		} else if values[name], err = json.Marshal(value); err != nil {
+			return false, fmt.Errorf("sensitive output %s is not JSON", name)
+		}
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: s.a.Namespace, Name: spec.SecretName, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Action", Name: s.a.Name, UID: s.a.UID}},
+	}, Data: values}
+	if err := s.Outputs.Apply(ctx, s.a.Spec.ServiceAccountName, secret); err != nil {
+		return true, fmt.Errorf("Secret %s: %w", spec.SecretName, err) //nolint:staticcheck // the name of a kind
+	}
+	return false, nil
+}
+
+// checked takes the result of a check.
+func (s *session) checked(data map[string]any) {
+	outcome, message := v1alpha1.CheckInSync, ""
+	if s.a.Spec.Check != nil {
+		drift, err := expression.Bool(expression.Run(), string(s.a.Spec.Check.DriftWhen), data)
+		switch {
+		case err != nil:
+			outcome, message = v1alpha1.CheckFailed, "check.driftWhen: "+err.Error()
+		case drift:
+			outcome, message = v1alpha1.CheckDrifted, string(s.a.Spec.Check.DriftWhen)
+		}
+	}
+	s.end(v1alpha1.RunSucceeded, "", false, time.Time{})
+	runs.Checked(s.next, outcome, message, s.now)
+}
+
+// previous returns the outputs of the last run that succeeded, for expressions.
+func previous(s *v1alpha1.ActionStatus) map[string]any {
+	outputs := map[string]any{}
+	for name, raw := range s.Outputs {
+		outputs[name] = executor.Decode(raw.Raw)
+	}
+	return outputs
+}
+
+// planOf returns the plan of an executor whose runs make none: the request itself.
+func planOf(request v1alpha1.ActionExecutor) *v1alpha1.ActionPlan {
+	text, err := json.Marshal(request)
+	if err != nil {
+		text = nil // can't happen: the request was JSON
+	}
+	return &v1alpha1.ActionPlan{Digest: "sha256:" + runs.Digest(request), Summary: source.OneLine(string(text), 4096)}
+}
+
+func timeOf(t time.Time) *metav1.Time { return new(metav1.NewTime(t)) }

@@ -1,0 +1,128 @@
+package action
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/pequod-io/pequod/actions/runs"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// fieldManager owns the status and the finalizer of Actions.
+const fieldManager = "pequod-actions"
+
+// timeout limits one reconciliation, so that a server that hangs doesn't keep a goroutine.
+const timeout = 2 * time.Minute
+
+// conflictPause is the time before a repetition because of a conflict: the cache shows by then
+// what others have written.
+const conflictPause = 100 * time.Millisecond
+
+// Reconcile does the next step of an Action.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
+	began, outcome := r.Now(), "success"
+	defer func() {
+		if err != nil {
+			outcome = "error"
+		}
+		r.Metrics.Reconciled(outcome, r.Now().Sub(began))
+	}()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	a := &v1alpha1.Action{}
+	if err := r.client.Get(ctx, req.NamespacedName, a); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if !a.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(a, v1alpha1.ActionFinalizer) {
+		return reconcile.Result{}, nil // others keep it
+	}
+	// The finalizer comes first: what a run has made must not be left behind.
+	if a.DeletionTimestamp.IsZero() && controllerutil.AddFinalizer(a, v1alpha1.ActionFinalizer) {
+		before := a.DeepCopy()
+		controllerutil.RemoveFinalizer(before, v1alpha1.ActionFinalizer)
+		return written(r.patch(ctx, before, a))
+	}
+	s := &session{reconciler: r, a: a, goal: goal(a), now: r.Now(), next: a.Status.DeepCopy()}
+	return s.step(ctx)
+}
+
+// patch writes the metadata of an Action, unless it was changed since it was read.
+func (r *reconciler) patch(ctx context.Context, before, a *v1alpha1.Action) error {
+	return r.client.Patch(ctx, a, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(fieldManager))
+}
+
+// written returns the result after a write. A conflict is no error: the Action is read again.
+func written(err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: conflictPause}, nil
+	}
+	return reconcile.Result{}, client.IgnoreNotFound(err)
+}
+
+// session is one reconciliation of an Action.
+type session struct {
+	*reconciler
+	a    *v1alpha1.Action
+	goal runs.Goal
+	now  time.Time
+	// next is the status to write.
+	next *v1alpha1.ActionStatus
+}
+
+// write writes the status if it has changed, and Events about what has changed. The error is
+// a conflict if the Action was changed since it was read. The write has it reconciled again.
+func (s *session) write(ctx context.Context) (reconcile.Result, error) {
+	s.conditions()
+	return s.store(ctx)
+}
+
+// store writes the next status as it is.
+func (s *session) store(ctx context.Context) (reconcile.Result, error) {
+	if equality.Semantic.DeepEqual(&s.a.Status, s.next) {
+		return s.later(), nil
+	}
+	before := s.a.DeepCopy()
+	s.a.Status = *s.next
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := s.client.Status().Patch(ctx, s.a, patch, client.FieldOwner(fieldManager)); err != nil {
+		return written(err)
+	}
+	s.report(&before.Status)
+	return s.later(), nil
+}
+
+// later returns when the Action is due without an event.
+func (s *session) later() reconcile.Result {
+	step := runs.Next(s.goal, s.next, s.poll(), s.now)
+	switch {
+	case step.Do != runs.Wait:
+		return reconcile.Result{RequeueAfter: time.Millisecond}
+	case step.At.IsZero():
+		return reconcile.Result{}
+	}
+	return reconcile.Result{RequeueAfter: max(step.At.Sub(s.now), time.Millisecond)}
+}
+
+// poll returns the time of the next look at the open run.
+func (s *session) poll() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.polls[s.a.UID]
+}
+
+// setPoll sets that time; the zero time removes it.
+func (s *session) setPoll(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at.IsZero() {
+		delete(s.polls, s.a.UID)
+		return
+	}
+	s.polls[s.a.UID] = at
+}

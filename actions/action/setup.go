@@ -1,0 +1,88 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Executors returns the executor of a request, or nil if it has none.
+type Executors func(v1alpha1.ActionExecutor) executor.Executor
+
+// Outputs stores sensitive outputs as a service account.
+type Outputs interface {
+	Apply(ctx context.Context, account string, secret *corev1.Secret) error
+}
+
+// Recorder counts what happens to Actions.
+type Recorder interface {
+	// Reconciled records a reconciliation: "success", or "error" if a request failed.
+	Reconciled(result string, took time.Duration)
+	// RunEnded records the end of a run.
+	RunEnded(executor string, purpose v1alpha1.RunPurpose, result v1alpha1.RunState, took time.Duration)
+}
+
+// Options configure [Setup]. Executors and Outputs are required.
+type Options struct {
+	Executors Executors
+	Outputs   Outputs
+	// Metrics may be nil.
+	Metrics Recorder
+	// Concurrent is the number of Actions that are reconciled at once, by default 8.
+	Concurrent int
+	// Now returns the time. nil is the system's clock.
+	Now func() time.Time
+}
+
+// reconciler reconciles Actions. An Action is reconciled by one goroutine at a time.
+type reconciler struct {
+	Options
+	client client.Client
+	events events.EventRecorder
+
+	mu sync.Mutex
+	// polls are the times of the next looks at open runs. They are not stored: after a
+	// restart, all open runs are looked at.
+	polls map[types.UID]time.Time
+}
+
+// Setup adds the controller to a manager.
+func Setup(mgr manager.Manager, o Options) error {
+	o.Concurrent = cmp.Or(o.Concurrent, 8)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
+	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"), polls: map[types.UID]time.Time{}}
+	c, err := controller.New("action", mgr, controller.Options{
+		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),
+	})
+	if err != nil {
+		return err
+	}
+	return c.Watch(source.Kind(mgr.GetCache(), &v1alpha1.Action{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Action]{}))
+}
+
+// noMetrics is a Recorder that counts nothing.
+type noMetrics struct{}
+
+func (noMetrics) Reconciled(string, time.Duration)                                       {}
+func (noMetrics) RunEnded(string, v1alpha1.RunPurpose, v1alpha1.RunState, time.Duration) {}

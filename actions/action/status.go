@@ -1,0 +1,203 @@
+package action
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/pequod-io/pequod/actions/runs"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// The reasons of the conditions of Actions.
+const (
+	reasonSucceeded          = "RunSucceeded"
+	reasonRunning            = "RunInProgress"
+	reasonWaitingForApproval = "WaitingForApproval"
+	reasonRetrying           = "RetryScheduled"
+	reasonPaused             = "Paused"
+	reasonInvalid            = "InvalidAction"
+	reasonFailed             = "RunFailed"
+	reasonCancelled          = "RunCancelled"
+	reasonExhausted          = "RetriesExhausted"
+	reasonUnknown            = "OutcomeUnknown"
+	reasonDestroying         = "Destroying"
+)
+
+// invalid writes that the Action can't be executed.
+func (s *session) invalid(ctx context.Context, err error) (reconcile.Result, error) {
+	s.next.Phase = v1alpha1.ActionFailed
+	s.stalled(reasonInvalid, err.Error())
+	s.next.ObservedGeneration = s.goal.Generation
+	if s.goal.Requested != "" {
+		s.next.ReconcileRequestedAt = s.goal.Requested
+	}
+	// A change of the Action is all that helps.
+	if _, err := s.store(ctx); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{}, nil
+}
+
+// conditions sets the phase and the conditions by the rest of the next status.
+func (s *session) conditions() {
+	s.next.ObservedGeneration = s.goal.Generation
+	r := s.next.Run
+	if s.goal.Paused {
+		s.progressing(reasonPaused, "the label "+v1alpha1.LabelPaused+" stops the Action")
+		return
+	}
+	if r == nil {
+		s.next.Phase = v1alpha1.ActionPending
+		s.progressing(reasonRunning, "the run has not been recorded")
+		return
+	}
+	s.next.Phase = phase(s.goal, s.next)
+	if why := runs.Stalled(s.goal, s.next); why != "" && (r.Inputs == s.goal.Inputs || s.goal.Deleting) && r.Purpose != v1alpha1.RunCheck {
+		s.stalled(stalledReason(why, r), s.message(r.Message))
+		return
+	}
+	current := s.next.Applied != nil && s.next.Applied.Inputs == s.goal.Inputs
+	repeats := r.Inputs == s.goal.Inputs && wasReady(&s.a.Status) && !r.Ended() && (r.Reason == v1alpha1.ReasonSchedule || r.Purpose == v1alpha1.RunCheck || r.Reason == v1alpha1.ReasonDrift)
+	switch {
+	case s.goal.Deleting:
+		s.progressing(reasonDestroying, s.message("the deletion waits for the end of a run"))
+	case current || repeats: // a repetition of what succeeded leaves the Action ready
+		message := "the run of these inputs has succeeded"
+		if c := s.next.LastCheck; c != nil && c.Result == v1alpha1.CheckDrifted {
+			message += "; the last check found drift: " + c.Message
+		}
+		s.ready(message)
+	case s.next.Phase == v1alpha1.ActionWaitingForApproval:
+		s.progressing(reasonWaitingForApproval, fmt.Sprintf("waits for the annotation %s=%s", v1alpha1.AnnotationApprovedPlan, s.next.Plan.Digest))
+	case r.Ended() && r.State != v1alpha1.RunSucceeded && r.Inputs == s.goal.Inputs:
+		s.progressing(reasonRetrying, s.message("the run failed and will be repeated"))
+	default:
+		s.progressing(reasonRunning, s.message("the run is in progress"))
+	}
+}
+
+// phase returns the phase of an Action with a run.
+func phase(g runs.Goal, s *v1alpha1.ActionStatus) v1alpha1.ActionPhase {
+	r := s.Run
+	switch {
+	case g.Deleting:
+		return v1alpha1.ActionDestroying
+	case r.Purpose == v1alpha1.RunCheck:
+		return v1alpha1.ActionCompleted
+	case s.Plan != nil && r.Approved == "":
+		return v1alpha1.ActionWaitingForApproval
+	case r.State == v1alpha1.RunIntended:
+		return v1alpha1.ActionInitializing
+	case r.State == v1alpha1.RunSucceeded:
+		return v1alpha1.ActionCompleted
+	case r.Ended():
+		return v1alpha1.ActionFailed
+	}
+	return v1alpha1.ActionApplying
+}
+
+// stalledReason returns the reason of the condition Stalled.
+func stalledReason(why string, r *v1alpha1.ActionRun) string {
+	switch {
+	case why == "RetriesExhausted":
+		return reasonExhausted
+	case why == "Cancelled":
+		return reasonCancelled
+	case r.State == v1alpha1.RunIntended:
+		return reasonUnknown
+	}
+	return reasonFailed
+}
+
+// message returns a text with the message and the address of the run.
+func (s *session) message(text string) string {
+	r := s.next.Run
+	if r.Message != "" && text != r.Message {
+		text += ": " + r.Message
+	}
+	if text == "" {
+		text = "the run has ended as " + string(r.State)
+	}
+	if r.URL != "" {
+		text += " (" + r.URL + ")"
+	}
+	return text
+}
+
+func (s *session) set(name string, value metav1.ConditionStatus, reason, message string) {
+	apimeta.SetStatusCondition(&s.next.Conditions, metav1.Condition{
+		Type: name, Status: value, Reason: reason, Message: runs.Message(message), ObservedGeneration: s.goal.Generation,
+		LastTransitionTime: metav1.NewTime(s.now),
+	})
+}
+
+func (s *session) ready(message string) {
+	s.set(v1alpha1.ConditionReady, metav1.ConditionTrue, reasonSucceeded, message)
+	apimeta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionReconciling)
+	apimeta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionStalled)
+}
+
+func (s *session) progressing(reason, message string) {
+	s.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
+	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+	apimeta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionStalled)
+}
+
+func (s *session) stalled(reason, message string) {
+	s.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
+	s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, message)
+	apimeta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionReconciling)
+}
+
+// wasReady reports whether a status is that of an Action that is ready.
+func wasReady(s *v1alpha1.ActionStatus) bool {
+	return apimeta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionReady)
+}
+
+// maxNote is the number of bytes of an Event's note. The API server allows 1024.
+const maxNote = 1000
+
+// report emits Events and counts runs, by what the write has changed.
+func (s *session) report(before *v1alpha1.ActionStatus) {
+	is := &s.a.Status
+	if r := is.Run; r != nil && r.Ended() && (before.Run == nil || before.Run.Key == r.Key && !before.Run.Ended()) {
+		s.Metrics.RunEnded(r.Request.Name(), r.Purpose, r.State, r.FinishedAt.Sub(r.IntentAt.Time))
+		if r.State == v1alpha1.RunSucceeded {
+			s.emit(corev1.EventTypeNormal, string(r.Purpose)+"Succeeded", s.message("the run has succeeded"))
+		} else {
+			s.emit(corev1.EventTypeWarning, string(r.Purpose)+string(r.State), s.message(r.Message))
+		}
+	}
+	if c := is.LastCheck; c != nil && c.Result == v1alpha1.CheckDrifted && (before.LastCheck == nil || !before.LastCheck.At.Equal(&c.At)) {
+		s.emit(corev1.EventTypeWarning, "Drifted", "the check found drift: "+c.Message)
+	}
+	was, now := stalledOf(before), stalledOf(is)
+	if now != "" && now != was {
+		s.emit(corev1.EventTypeWarning, "Stalled", now)
+	}
+	if is.Phase == v1alpha1.ActionWaitingForApproval && before.Phase != is.Phase {
+		s.emit(corev1.EventTypeNormal, reasonWaitingForApproval, "the plan "+is.Plan.Digest+" waits for approval")
+	}
+}
+
+// stalledOf returns the message of the condition Stalled, or "".
+func stalledOf(s *v1alpha1.ActionStatus) string {
+	if c := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionStalled); c != nil {
+		return c.Reason + ": " + c.Message
+	}
+	return ""
+}
+
+func (s *session) emit(kind, reason, text string) {
+	about := &v1alpha1.Action{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Action"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.a.Namespace, Name: s.a.Name, UID: s.a.UID},
+	}
+	s.events.Eventf(about, nil, kind, reason, "Run", "%s", source.OneLine(text, maxNote))
+}

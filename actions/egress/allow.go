@@ -1,0 +1,111 @@
+package egress
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Allowed is a list of hosts and networks that may be connected to.
+type Allowed struct {
+	hosts    []host
+	networks []netip.Prefix
+}
+
+// host is an entry for names.
+type host struct {
+	name  string // example.com, .example.com for all below it, or * for all
+	plain bool   // also over HTTP without TLS
+}
+
+// ParseAllowed parses entries: a host such as api.github.com, all hosts below a name such as
+// *.example.com, all hosts "*", or a network such as 10.0.0.0/8. The prefix http:// allows a
+// host without TLS. Hosts whose addresses are not public need a network, too; a host that is
+// written as an address in a network needs no other entry.
+func ParseAllowed(entries []string) (Allowed, error) {
+	var a Allowed
+	for _, entry := range entries {
+		name, plain := strings.CutPrefix(strings.ToLower(strings.TrimSpace(entry)), "http://")
+		if network, err := netip.ParsePrefix(name); err == nil && !plain {
+			a.networks = append(a.networks, network.Masked())
+			continue
+		}
+		bare := strings.TrimPrefix(name, "*.")
+		if name != "*" && (bare == "" || strings.ContainsAny(bare, "*/@: ")) {
+			return a, fmt.Errorf("%q is not a host, *.DOMAIN, * or a network such as 10.0.0.0/8", entry)
+		}
+		if bare != name {
+			bare = "." + bare
+		}
+		a.hosts = append(a.hosts, host{bare, plain})
+	}
+	return a, nil
+}
+
+// checkURL returns why an address must not be requested, or "".
+func (a Allowed) checkURL(u *url.URL) string {
+	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http" || name == "" || u.User != nil:
+		return "the address must begin with https://HOST, without a user"
+	}
+	listed, plain := false, false
+	for _, h := range a.hosts {
+		if h.name == "*" || h.name == name || h.name[0] == '.' && strings.HasSuffix(name, h.name) {
+			listed, plain = true, plain || h.plain
+		}
+	}
+	if ip, err := netip.ParseAddr(name); err == nil && a.inNetwork(ip) {
+		listed = true
+	}
+	switch {
+	case !listed:
+		return fmt.Sprintf("host %s is not allowed; see --allow-egress of pequod-actions", name)
+	case u.Scheme == "http" && !plain:
+		return fmt.Sprintf("host %s is not allowed without TLS; see --allow-egress of pequod-actions", name)
+	}
+	return ""
+}
+
+// checkAddress returns why an address must not be dialled, or "".
+func (a Allowed) checkAddress(ip netip.Addr) string {
+	ip = ip.Unmap()
+	if a.inNetwork(ip) || public(ip) {
+		return ""
+	}
+	return fmt.Sprintf("address %s is not public, and in no network of --allow-egress of pequod-actions", ip)
+}
+
+func (a Allowed) inNetwork(ip netip.Addr) bool {
+	for _, n := range a.networks {
+		if n.Contains(ip.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+// reserved are networks that are not public, and that netip doesn't know as such: shared and
+// special addresses of RFC 6890, and those that embed IPv4 addresses (NAT64, 6to4).
+func reserved() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+		netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+		netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
+		netip.MustParsePrefix("fec0::/10"),
+	}
+}
+
+// public reports whether an address is one of the internet.
+func public(ip netip.Addr) bool {
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() {
+		return false
+	}
+	for _, n := range reserved() {
+		if n.Contains(ip) {
+			return false
+		}
+	}
+	return true
+}

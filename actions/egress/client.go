@@ -1,0 +1,290 @@
+package egress
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/lru"
+)
+
+// Limits of one request.
+const (
+	maxTime   = 30 * time.Second
+	maxBody   = 1 << 20
+	maxHeader = 64 << 10
+	// maxKept is the size of a response that is kept for its ETag.
+	maxKept = 64 << 10
+)
+
+// The budget of polls of one server with one token.
+const (
+	pollsPerSecond = 2
+	pollBurst      = 20
+)
+
+// Resolver finds the addresses of a name.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Options configure a client.
+type Options struct {
+	Allowed Allowed
+	// Forbidden are the addresses of the API server.
+	Forbidden []netip.AddrPort
+	// Resolver is the system's if it is nil.
+	Resolver Resolver
+	// Timeout limits a request; 0 means 30 seconds.
+	Timeout time.Duration
+	// UserAgent is sent with each request.
+	UserAgent string
+}
+
+// Client sends requests. It is safe for concurrent use.
+type Client struct {
+	options Options
+	// transports are by the certificates of the authorities.
+	transports *lru.Cache
+	budgets    *lru.Cache
+	tagged     *lru.Cache
+	mu         sync.Mutex // makes one transport and one budget for each key
+}
+
+// New returns a client.
+func New(o Options) *Client {
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
+	}
+	if o.Timeout == 0 {
+		o.Timeout = maxTime
+	}
+	return &Client{options: o, transports: lru.New(64), budgets: lru.New(1024), tagged: lru.New(1024)}
+}
+
+// Request is one request.
+type Request struct {
+	Method, URL string
+	Header      http.Header
+	Body        []byte
+	// CABundle has the certificates of the authorities as PEM; empty means the system's.
+	CABundle string
+	// Poll spends the budget of the server, and uses its ETags.
+	Poll bool
+}
+
+// Response is the response to a request. Its body is complete.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Refused is the error of a request that must not be repeated: it was not sent because of where
+// it goes, or its response is too large.
+type Refused struct{ Why string }
+
+// Error implements error.
+func (r *Refused) Error() string { return r.Why }
+
+// Unsent is the error of a request that has not reached the server.
+type Unsent struct{ Err error }
+
+// Error implements error.
+func (u *Unsent) Error() string { return u.Err.Error() }
+
+// Unwrap returns the cause.
+func (u *Unsent) Unwrap() error { return u.Err }
+
+// Do sends a request and reads the response. The error is a *[Refused] if the
+// request must not be repeated, and an *[Unsent] if it has not reached the server; after all
+// other errors it may have.
+func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return nil, &Refused{"the address is not valid"} // the error quotes it
+	}
+	if why := c.options.Allowed.checkURL(u); why != "" {
+		return nil, &Refused{why}
+	}
+	transport, err := c.transport(r.CABundle)
+	if err != nil {
+		return nil, &Refused{err.Error()}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	var key string
+	var kept *tagged
+	if r.Poll {
+		if err := c.budget(u.Host + "\n" + r.Header.Get("Authorization")).Wait(ctx); err != nil {
+			return nil, &Unsent{errors.New("the server is polled too often by other Actions")}
+		}
+		key = sum(r.Method, r.URL, fmt.Sprint(r.Header))
+		if value, ok := c.tagged.Get(key); ok {
+			kept = value.(*tagged)
+		}
+	}
+	sent := false
+	response, err := c.send(ctx, r, u, transport, kept, &sent)
+	if err != nil {
+		var refused *Refused
+		switch {
+		case errors.As(err, &refused):
+			return nil, refused
+		case !sent:
+			return nil, &Unsent{clean(err)}
+		}
+		return nil, clean(err)
+	}
+	if kept != nil && response.Status == http.StatusNotModified {
+		return kept.response, nil
+	}
+	if tag := response.Header.Get("ETag"); r.Poll && tag != "" && response.Status == http.StatusOK && len(response.Body) <= maxKept {
+		c.tagged.Add(key, &tagged{tag, response})
+	}
+	return response, nil
+}
+
+// tagged is a response with its ETag.
+type tagged struct {
+	tag      string
+	response *Response
+}
+
+// send sends a request and reads the response. It sets sent as soon as a connection is there.
+func (c *Client) send(ctx context.Context, r Request, u *url.URL, transport http.RoundTripper, kept *tagged, sent *bool) (*Response, error) {
+	var connected atomic.Bool
+	defer func() { *sent = connected.Load() }()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, &Refused{"the request is not valid"}
+	}
+	if r.Header != nil {
+		request.Header = r.Header.Clone()
+	}
+	request.Header.Set("User-Agent", c.options.UserAgent)
+	if kept != nil {
+		request.Header.Set("If-None-Match", kept.tag)
+	}
+	// The standard library repeats idempotent requests by itself, which the server counts.
+	request.GetBody = nil
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxBody {
+		return nil, &Refused{fmt.Sprintf("the response is larger than %d bytes", maxBody)}
+	}
+	return &Response{answer.StatusCode, answer.Header, body}, nil
+}
+
+// clean drops the address of an error, which may have a query that is secret.
+func clean(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("no answer in time")
+	}
+	return err
+}
+
+// transport returns the transport for certificates of authorities.
+func (c *Client) transport(bundle string) (http.RoundTripper, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t, ok := c.transports.Get(bundle); ok {
+		return t.(http.RoundTripper), nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if bundle != "" {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM([]byte(bundle)) {
+			return nil, errors.New("caBundle has no certificate")
+		}
+	}
+	t := &http.Transport{
+		DialContext: c.dial, TLSClientConfig: config, TLSHandshakeTimeout: 10 * time.Second,
+		ResponseHeaderTimeout: c.options.Timeout, MaxResponseHeaderBytes: maxHeader,
+		// A compressed body could be thousand times larger than what is received.
+		DisableCompression: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+	}
+	c.transports.Add(bundle, t)
+	return t, nil
+}
+
+// dial connects to an address of a host that is allowed.
+func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	name, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	ips, err := c.options.Resolver.LookupNetIP(ctx, "ip", name)
+	if err != nil {
+		return nil, err
+	}
+	err = &Refused{fmt.Sprintf("host %s has no address", name)}
+	for _, ip := range ips {
+		ip = ip.Unmap()
+		to := net.JoinHostPort(ip.String(), port)
+		why := c.options.Allowed.checkAddress(ip)
+		for _, f := range c.options.Forbidden {
+			if to == f.String() {
+				why = "the address is that of the API server"
+			}
+		}
+		if why != "" {
+			err = &Refused{fmt.Sprintf("host %s: %s", name, why)}
+			continue
+		}
+		var d net.Dialer
+		var conn net.Conn
+		if conn, err = d.DialContext(ctx, network, to); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
+}
+
+// budget returns the limiter of a server and a token.
+func (c *Client) budget(of string) flowcontrol.RateLimiter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := sum(of)
+	if b, ok := c.budgets.Get(key); ok {
+		return b.(flowcontrol.RateLimiter)
+	}
+	b := flowcontrol.NewTokenBucketRateLimiter(pollsPerSecond, pollBurst)
+	c.budgets.Add(key, b)
+	return b
+}
+
+// sum returns a digest, so that keys of caches have no tokens.
+func sum(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d %s", len(part), part)
+	}
+	return string(h.Sum(nil))
+}

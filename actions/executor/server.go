@@ -1,0 +1,311 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/pequod-io/pequod/actions/egress"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// maxExcerpt is how much of a response an error quotes.
+const maxExcerpt = 300
+
+// Secrets reads Secrets as a service account.
+type Secrets interface {
+	Secret(ctx context.Context, namespace, account, name string) (map[string][]byte, error)
+}
+
+// Server sends the requests of executors with the credentials of a run.
+type Server struct {
+	Client  *egress.Client
+	Secrets Secrets
+}
+
+// Request is a request of a run.
+type Request struct {
+	Method, URL string
+	// HTTPRequest has the headers, the credentials and the authorities.
+	*v1alpha1.HTTPRequest
+	// Body is a string, which is sent as it is, or a value that is sent as JSON.
+	Body any
+	// Key is sent as Idempotency-Key unless it is empty.
+	Key string
+	// Poll spends the budget of the server, and uses its ETags.
+	Poll bool
+}
+
+// Call is a request with its response.
+type Call struct {
+	*egress.Response
+	// URL is the address of the request.
+	URL string
+	// Secrets are the values of the Secrets that the request had.
+	Secrets []string
+}
+
+// Call sends a request. The error is an *[Error].
+func (s Server) Call(ctx context.Context, run Run, r Request) (*Call, error) {
+	header, secrets, err := s.header(ctx, run, r.HTTPRequest)
+	if err != nil {
+		return nil, err
+	}
+	if r.HTTPRequest.Auth != nil || r.HeadersSecretRef != nil {
+		// The credentials are for one host, whatever an expression yields.
+		if host := hostOf(r.HTTPRequest.URL); host != "" && host != hostOf(r.URL) {
+			return nil, &Error{Class: Terminal, Message: "an expression yields an address at another host than url, which the credentials are for"}
+		}
+	}
+	body, err := encode(r.Body, header)
+	if err != nil {
+		return nil, &Error{Class: Terminal, Message: "the body: " + err.Error()}
+	}
+	if r.Key != "" {
+		header.Set("Idempotency-Key", r.Key)
+	}
+	response, err := s.Client.Do(ctx, egress.Request{
+		Method: r.Method, URL: r.URL, Header: header, Body: body, CABundle: r.CABundle, Poll: r.Poll,
+	})
+	if err != nil {
+		class := Unknown
+		var refused *egress.Refused
+		var unsent *egress.Unsent
+		switch {
+		case errors.As(err, &refused):
+			class = Terminal
+		case errors.As(err, &unsent):
+			class = Retry
+		}
+		return nil, &Error{Class: class, Message: redact(fmt.Sprintf("%s %s: %v", r.Method, PublicURL(r.URL), err), secrets)}
+	}
+	return &Call{response, r.URL, secrets}, nil
+}
+
+// header returns the headers of a request, and the secret values in them.
+func (s Server) header(ctx context.Context, run Run, r *v1alpha1.HTTPRequest) (http.Header, []string, error) {
+	header := http.Header{"Accept": {"application/json, */*;q=0.5"}}
+	for name, value := range r.Headers {
+		header.Set(name, string(value))
+	}
+	var secrets []string
+	read := func(name string) (map[string][]byte, error) {
+		data, err := s.Secrets.Secret(ctx, run.Namespace, run.Account, name)
+		if err == nil {
+			return data, nil
+		}
+		// Others may create the Secret, or grant the right, at any time.
+		return nil, &Error{Class: Retry, Message: fmt.Sprintf("Secret %s: %s", name, reason(err))}
+	}
+	if ref := r.HeadersSecretRef; ref != nil {
+		data, err := read(ref.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(data)) {
+			value := strings.TrimSpace(string(data[name]))
+			header.Set(name, value)
+			secrets = append(secrets, value)
+		}
+	}
+	if a := r.Auth; a != nil {
+		data, err := read(a.TokenSecretRef.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		token := strings.TrimSpace(string(data[a.TokenSecretRef.Key]))
+		if token == "" {
+			return nil, nil, &Error{Class: Retry, Message: fmt.Sprintf("Secret %s has no key %s", a.TokenSecretRef.Name, a.TokenSecretRef.Key)}
+		}
+		header.Set("Authorization", "Bearer "+token)
+		secrets = append(secrets, token)
+	}
+	return header, secrets, nil
+}
+
+// reason returns the reason of an error of the API server in a few words.
+func reason(err error) string {
+	switch {
+	case apierrors.IsNotFound(err):
+		return "not found"
+	case apierrors.IsForbidden(err):
+		return "the service account may not read it"
+	}
+	return err.Error()
+}
+
+// encode returns the bytes of a body, and sets the type of the content.
+func encode(body any, header http.Header) ([]byte, error) {
+	var data []byte
+	switch b := body.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return []byte(b), nil
+	case runtime.RawExtension:
+		var text string
+		if json.Unmarshal(b.Raw, &text) == nil {
+			return []byte(text), nil
+		}
+		data = b.Raw
+	default:
+		var err error
+		if data, err = json.Marshal(b); err != nil {
+			return nil, err
+		}
+	}
+	if header.Get("Content-Type") == "" {
+		header.Set("Content-Type", "application/json")
+	}
+	return data, nil
+}
+
+// Data returns what expressions read of a response.
+func (c *Call) Data() map[string]any {
+	headers := map[string]any{}
+	for name := range c.Header {
+		headers[strings.ToLower(name)] = c.Header.Get(name)
+	}
+	return map[string]any{"response": map[string]any{"status": int64(c.Status), "headers": headers, "body": Decode(c.Body)}}
+}
+
+// Decode returns the value of a body for expressions: of JSON, else a string.
+func Decode(body []byte) any {
+	var value any
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	d.UseNumber()
+	if d.Decode(&value) != nil || d.More() {
+		return string(body)
+	}
+	return numbers(value)
+}
+
+// numbers replaces the numbers of decoded JSON with those that CEL knows.
+func numbers(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, _ := v.Float64() // out of range it is infinite
+		return f
+	case map[string]any:
+		for name := range v {
+			v[name] = numbers(v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	}
+	return value
+}
+
+// Failure returns nil if the status code is one of those that mean success. Otherwise the
+// error says whether a repetition may succeed, and when.
+func (c *Call) Failure(want []int32, now time.Time) error {
+	if slices.Contains(want, int32(c.Status)) {
+		return nil
+	}
+	e := &Error{Class: Terminal, Message: redact(fmt.Sprintf("%s answers %d %s", PublicURL(c.URL), c.Status, excerpt(c.Body)), c.Secrets)}
+	limited := c.Status == http.StatusForbidden && (c.Header.Get("Retry-After") != "" || c.Header.Get("X-Ratelimit-Remaining") == "0")
+	switch {
+	case c.Status == http.StatusTooManyRequests || limited:
+		e.Class, e.After = Retry, now.Add(c.RetryAfter(now))
+	case c.Status == http.StatusServiceUnavailable:
+		e.Class, e.After = Unknown, now.Add(c.RetryAfter(now))
+	case c.Status >= 500, c.Status == http.StatusRequestTimeout:
+		e.Class = Unknown
+	}
+	return e
+}
+
+// RetryAfter returns how long the server wants to be left alone, at most a day.
+func (c *Call) RetryAfter(now time.Time) time.Duration {
+	wait := time.Duration(0)
+	if text := c.Header.Get("Retry-After"); text != "" {
+		if seconds, err := strconv.Atoi(text); err == nil {
+			wait = time.Duration(min(seconds, 86400)) * time.Second
+		} else if at, err := http.ParseTime(text); err == nil {
+			wait = at.Sub(now)
+		}
+	} else if reset, err := strconv.ParseInt(c.Header.Get("X-Ratelimit-Reset"), 10, 64); err == nil && c.Header.Get("X-Ratelimit-Remaining") == "0" {
+		wait = time.Unix(reset, 0).Sub(now)
+	}
+	return min(max(wait, 0), 24*time.Hour)
+}
+
+// Resolve returns an address that is relative to that of the request.
+func (c *Call) Resolve(address string) string {
+	base, err := url.Parse(c.URL)
+	if err != nil {
+		return address
+	}
+	u, err := base.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.String()
+}
+
+// PublicURL returns an address without what may be secret in it: the user and the query.
+func PublicURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the address"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}
+
+// excerpt returns the beginning of a response for people.
+func excerpt(body []byte) string {
+	var known struct{ Message, Error, Title, Detail string }
+	if json.Unmarshal(body, &known) == nil {
+		for _, text := range []string{known.Message, known.Detail, known.Title, known.Error} {
+			if text != "" {
+				return source.OneLine(text, maxExcerpt)
+			}
+		}
+	}
+	return source.OneLine(string(body), maxExcerpt)
+}
+
+// minSecret is the length below which a value is too common to be searched for.
+const minSecret = 4
+
+// redact replaces secret values in a text.
+func redact(text string, secrets []string) string {
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			text = strings.ReplaceAll(text, s, "[redacted]")
+		}
+	}
+	return text
+}
+
+// Redact replaces the secrets of an observation in a text.
+func (o *Observation) Redact(text string) string { return redact(text, o.Secrets) }
+
+// Leaks reports whether a text has one of the secrets of an observation.
+func (o *Observation) Leaks(text string) bool { return redact(text, o.Secrets) != text }

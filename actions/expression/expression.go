@@ -1,0 +1,69 @@
+// Package expression evaluates the CEL expressions of Actions, with the limits and the errors
+// of late references.
+//
+// [Run] is the environment of expressions over the variable run.
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/pequod-io/pequod/api/reference"
+)
+
+// Run returns the environment of expressions over the variable run.
+var Run = sync.OnceValue(func() *reference.Variables { return reference.NewVariables("run") })
+
+// Check returns the error of an expression that can be found without data.
+func Check(env *reference.Variables, expr string) error {
+	_, err := compile(env, expr)
+	return err
+}
+
+// Eval evaluates an expression over the values of the variables.
+func Eval(env *reference.Variables, expr string, data map[string]any) (any, error) {
+	p, err := compile(env, expr)
+	if err != nil {
+		return nil, err
+	}
+	return p.Eval(data)
+}
+
+// String evaluates an expression that yields a string.
+func String(env *reference.Variables, expr string, data map[string]any) (string, error) {
+	value, err := Eval(env, expr, data)
+	if err != nil {
+		return "", err
+	}
+	text, ok := value.(string)
+	if !ok {
+		return "", fmt.Errorf("yields %T, not a string", value)
+	}
+	return text, nil
+}
+
+// Bool evaluates an expression that yields true or false. A value that doesn't exist yet is
+// false.
+func Bool(env *reference.Variables, expr string, data map[string]any) (bool, error) {
+	value, err := Eval(env, expr, data)
+	if missing := (*reference.Missing)(nil); errors.As(err, &missing) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	yes, ok := value.(bool)
+	if !ok {
+		return false, fmt.Errorf("yields %T, not true or false", value)
+	}
+	return yes, nil
+}
+
+func compile(env *reference.Variables, expr string) (*reference.Program, error) {
+	p, issues := env.Compile(expr, &reference.Budget{})
+	if len(issues) > 0 {
+		return nil, errors.New(issues[0].Message)
+	}
+	return p, nil
+}

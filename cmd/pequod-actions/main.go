@@ -1,0 +1,45 @@
+// Command pequod-actions executes Actions in the cluster in which it runs: runs outside of the
+// cluster, such as requests to HTTP APIs.
+//
+//	pequod-actions --leader-elect --allow-egress=api.example.com
+//
+// This file has the flags that only this program has; serve.go starts the controller of
+// package actions/action.
+//
+// Non-goals: this package has no logic about Actions.
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/pequod-io/pequod/actions/egress"
+	"github.com/pequod-io/pequod/cmd/internal/incluster"
+)
+
+// name is the name of the program.
+const name = "pequod-actions"
+
+// options are the values of the program's own flags.
+type options struct {
+	allow      []string
+	allowed    egress.Allowed
+	concurrent int
+}
+
+// program returns the program, whose flags set o.
+func (o *options) program() incluster.Program {
+	return incluster.Program{
+		Name: name, About: "Execute Actions in the cluster.", Graphless: true,
+		AddFlags: func(fs *pflag.FlagSet, _ *incluster.Settings) {
+			fs.StringSliceVar(&o.allow, "allow-egress", nil,
+				"hosts that Actions may connect to: api.example.com, *.example.com, * for all public addresses, or networks such as 10.0.0.0/8 for addresses that aren't public; http://HOST also without TLS; default: none")
+			fs.IntVar(&o.concurrent, "concurrent", 8, "number of Actions that are processed at the same time")
+		},
+		Check: o.check,
+		Serve: o.serve,
+	}
+}
+
+func main() { os.Exit((&options{}).program().Run(os.Args[1:], os.Stdout, os.Stderr)) }
