@@ -4,26 +4,30 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/encoding/json"
 	"cuelang.org/go/encoding/jsonschema"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/review"
 )
 
-// TestReviewSchema checks that the published schema describes every field of the reports, and
-// that the reports satisfy it.
-func TestReviewSchema(t *testing.T) {
+// reviewSchema returns a function that reports why a report doesn't satisfy the published schema.
+// Readers must accept new fields; with strict, a field that isn't described is wrong.
+func reviewSchema(t *testing.T, strict bool) func(name string, data []byte) error {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "docs", "schemas", "review-v1.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Readers must accept new fields. The program must not have one that isn't described.
-	data = bytes.ReplaceAll(data, []byte(`"additionalProperties": true`), []byte(`"additionalProperties": false`))
+	if strict {
+		data = bytes.ReplaceAll(data, []byte(`"additionalProperties": true`), []byte(`"additionalProperties": false`))
+	}
 	ctx := cuecontext.New()
 	parsed, err := json.Extract("review-v1.json", data)
 	if err != nil {
@@ -37,13 +41,48 @@ func TestReviewSchema(t *testing.T) {
 	if err := schema.Err(); err != nil {
 		t.Fatal(err)
 	}
-	valid := func(name string, data []byte) error {
+	return func(name string, data []byte) error {
 		expr, err := json.Extract(name, data)
 		if err != nil {
 			return err
 		}
 		return schema.Unify(ctx.BuildExpr(expr)).Validate(cue.Concrete(true))
 	}
+}
+
+// TestDiffSchema checks that pequod diff prints reports of the published schema, with the
+// fields of its own.
+func TestDiffSchema(t *testing.T) {
+	valid := reviewSchema(t, false)
+	for _, script := range []struct{ file, output, field string }{
+		{"diff_formats.txtar", "json.txt", `"objects": [`},
+		{"diff_impact.txtar", "json.txt", `"noLongerValid": [`},
+	} {
+		a, err := txtar.ParseFile(filepath.Join("testdata", "script", script.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == script.output })
+		if i < 0 {
+			t.Fatalf("%s has no %s", script.file, script.output)
+		}
+		data := a.Files[i].Data
+		if err := valid(script.output, data); err != nil {
+			t.Errorf("%s: %v", script.file, err)
+		}
+		if !bytes.Contains(data, []byte("\n  "+script.field)) {
+			t.Errorf("%s: no %s", script.file, script.field)
+		}
+		if valid(script.output, bytes.Replace(data, []byte(`"dangers"`), []byte(`"danger"`), 1)) == nil {
+			t.Errorf("%s: accepted without dangers", script.file)
+		}
+	}
+}
+
+// TestReviewSchema checks that the published schema describes every field of the reports, and
+// that the reports satisfy it.
+func TestReviewSchema(t *testing.T) {
+	valid := reviewSchema(t, true)
 	reports, err := filepath.Glob(filepath.Join("testdata", "reviews", "*.json"))
 	if err != nil || len(reports) < 20 {
 		t.Fatalf("%d reports, %v", len(reports), err)

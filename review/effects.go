@@ -22,3 +22,8 @@ func (r *Report) EffectsIn(g Group, object int) []forecast.Effect {
 	slices.SortFunc(all, func(a, b forecast.Effect) int { return cmp.Compare(b.Severity(), a.Severity()) })
 	return all
 }
+
+// Mild returns the consequences that are no dangers.
+func (o *Object) Mild() []forecast.Consequence {
+	return slices.DeleteFunc(slices.Clone(o.Consequences), func(c forecast.Consequence) bool { return dangerous(c.Effect) })
+}

@@ -3,6 +3,7 @@ package review
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
@@ -14,15 +15,33 @@ import (
 // String returns the side with the way in which it was made.
 func (s Side) String() string {
 	text := s.Name
-	if s.Output != "" {
+	switch {
+	case s.Output != "":
 		text += ", committed output in " + s.Output
-	} else {
+	case !s.AsIs:
 		text += ", rendered"
 	}
 	if s.Tool != "" {
 		text += " by " + s.Tool
 	}
 	return text
+}
+
+// String counts the instances, such as "1 changed, 30 unchanged, 2 unknown".
+func (c Counts) String() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{c.Added, "added"}, {c.Changed, "changed"}, {c.Removed, "removed"}, {c.Unchanged, "unchanged"}, {c.Unknown, "unknown"}, {c.Skipped, "of other kinds skipped"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Violates reports whether nothing but policies refuses the part.
@@ -48,13 +67,17 @@ func (u Unknown) Title() string {
 	return text + ": can't be rendered " + side
 }
 
+// Text returns the danger without its object.
+func (d Danger) Text() string {
+	if d.Path == "" {
+		return d.Message
+	}
+	return d.Path + ": " + d.Message
+}
+
 // String returns the danger on one line, without markup.
 func (d Danger) String() string {
-	text := d.Object.String() + ": "
-	if d.Path != "" {
-		text += d.Path + ": "
-	}
-	text += d.Message
+	text := d.Object.String() + ": " + d.Text()
 	if d.Others > 0 {
 		text += fmt.Sprintf(" (and in %s)", source.Count(d.Others, "other instance"))
 	}
@@ -85,6 +108,15 @@ func (in *Instance) Place() string {
 		return in.name()
 	}
 	return place + ": " + in.name()
+}
+
+// Alone reports whether the instance is a plain object and has no objects beside it.
+func (in *Instance) Alone() bool {
+	if len(in.Objects) != 1 {
+		return false
+	}
+	o := &in.Objects[0]
+	return o.Node == "" && o.Kind == in.Kind && o.Namespace == in.Namespace && o.Name == in.Name
 }
 
 // Note names the instance of a group whose changes are shown, or is "" for a single one.

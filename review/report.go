@@ -61,6 +61,8 @@ type Side struct {
 	Output string `json:"output,omitempty"`
 	// Tool is the program that rendered the side, such as "pequod v1.4.0".
 	Tool string `json:"tool,omitempty"`
+	// AsIs is set if the objects of the side are compared as they are, without rendering.
+	AsIs bool `json:"-"`
 }
 
 // Counts has the number of instances per outcome. Changed and Unchanged don't include
@@ -71,6 +73,8 @@ type Counts struct {
 	Removed   int `json:"removed"`
 	Unchanged int `json:"unchanged"`
 	Unknown   int `json:"unknown"`
+	// Skipped are documents of kinds without a platform, if the comparison leaves them out.
+	Skipped int `json:"skipped,omitempty"`
 }
 
 // Instance is one instance that changes: an instance of a module, a ResourceGraph, or an

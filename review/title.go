@@ -11,7 +11,7 @@ import (
 )
 
 // maxTitleValue is the largest length of a value in a title, in bytes. A longer one is
-// left out: the change itself shows it.
+// left out, and so is one of several lines: the change itself shows it.
 const maxTitleValue = 60
 
 // title names a group in a few words:
@@ -127,7 +127,7 @@ func field(c objectdiff.Change, hidden bool) string {
 		return name
 	}
 	before, after := c.Inline()
-	if len(before) > maxTitleValue || len(after) > maxTitleValue {
+	if len(before) > maxTitleValue || len(after) > maxTitleValue || strings.Contains(before+after, `\n`) {
 		return name + " changed"
 	}
 	before, after = tags(before, after)

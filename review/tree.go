@@ -32,7 +32,8 @@ type Unit struct {
 	Nodes map[string]Place
 	// Graph is the rendered graph. It is nil for a plain object.
 	Graph *v1alpha1.ResourceGraph
-	// Objects are those of a plain manifest. Those of a graph are read from it.
+	// Objects are those of a plain manifest, and of a graph whose objects have the names of
+	// their files. Those of other graphs are read from the graph.
 	Objects []objectdiff.Object
 	// Problems are the reasons for which there is no graph. A unit with an error is
 	// unknown. Cause is the subject of the failure that they come from, if there is one.
@@ -76,10 +77,9 @@ func (k unitKey) String() string {
 
 // objects returns the objects of a unit.
 func (u *Unit) objects() ([]objectdiff.Object, error) {
-	if u.Graph == nil {
+	if u.Graph == nil || u.Objects != nil {
 		return u.Objects, nil
 	}
-	// Without a file: it would tell instances apart that change alike.
 	return objectdiff.FromGraph(u.Graph, "")
 }
 

@@ -102,7 +102,7 @@ func (r *Report) lost() (addresses, volumes, others int) {
 			o := &r.Instances[i].Objects[k]
 			switch {
 			case !o.effects()[forecast.Lost]:
-			case o.Group == "" && o.Kind == "Service":
+			case o.losesAddress():
 				addresses++
 			case o.Group == "" && (o.Kind == "PersistentVolumeClaim" || o.Kind == "PersistentVolume"), o.Group == "apps" && o.Kind == "StatefulSet":
 				volumes++
@@ -112,6 +112,17 @@ func (r *Report) lost() (addresses, volumes, others int) {
 		}
 	}
 	return addresses, volumes, others
+}
+
+// losesAddress reports whether the object is a Service that loses the address of its load
+// balancer. Other Services only lose ports or an address in the cluster.
+func (o *Object) losesAddress() bool {
+	if o.Group != "" || o.Kind != "Service" || o.Old() == nil || o.Old().Field("spec", "type") != "LoadBalancer" {
+		return false
+	}
+	lost := func(path string) bool { return !strings.HasPrefix(path, "spec.ports") }
+	return slices.ContainsFunc(o.Warnings, func(w problem.Problem) bool { return w.Rule == objectdiff.RuleLoss && lost(w.Path) }) ||
+		slices.ContainsFunc(o.Consequences, func(c forecast.Consequence) bool { return c.Effect == forecast.Lost && lost(c.Path) })
 }
 
 // Effects counts the objects per effect. An object counts once for each of its effects.

@@ -29,3 +29,33 @@ func (o *Object) Stays() bool { return o.policy.orphaned || o.policy.kept != "" 
 // RecreatedIfImmutable reports whether the object is deleted and created again when an
 // immutable field changes.
 func (o *Object) RecreatedIfImmutable() bool { return o.policy.recreated }
+
+// Graph returns the graph that owns the object, as namespace/name, or "".
+func (o *ObjectDiff) Graph() string { return o.object().graph }
+
+// Files returns the files that the object was read from. Either may be empty.
+func (o *ObjectDiff) Files() (before, after string) {
+	if o.old != nil {
+		before = o.old.File
+	}
+	if o.new != nil {
+		after = o.new.File
+	}
+	return before, after
+}
+
+// YAML returns the lines of an object on one side, which may be nil. Secrets are masked,
+// and there are no control characters.
+func (o *Object) YAML() []string {
+	if o == nil {
+		return nil
+	}
+	return block(o.body)
+}
+
+// Inline returns both values of a change, each on one line. Values that look the same, such
+// as secrets, are marked.
+func (c Change) Inline() (before, after string) { return c.inline() }
+
+// Name returns the last map key of the path, which is the field as people call it.
+func (c Change) Name() string { return c.Path.last() }

@@ -31,7 +31,7 @@ func Compare(before, after []Object) Diff {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, Key.compare)
+	slices.SortFunc(keys, Key.Compare)
 	var d Diff
 	for _, k := range keys {
 		o := ObjectDiff{Key: k, old: x[k], new: y[k]}

@@ -63,8 +63,7 @@ type Diff struct {
 	Objects []ObjectDiff
 }
 
-// Plan has the number of objects per action. Its String is the last line of a
-// report in text.
+// Plan has the number of objects per action.
 type Plan struct {
 	Add    int `json:"add"`
 	Change int `json:"change"`

@@ -9,8 +9,8 @@
 // refuses and of changes that lose data.
 //
 // [CompareLive] compares pairs of live objects, whose field managers tell who made
-// a change. [Impact] groups the diffs of many instances. [WriteText], [WriteJSON]
-// and [WriteMarkdown] print a diff.
+// a change. [GroupsOf] groups the diffs of many instances. [Diff.Report] is the JSON form of
+// a diff, and [ObjectDiff.Lines] has its lines for readers; package review prints them.
 //
 // The values of Secrets are masked when objects are read, before anything is
 // compared. A Diff can tell whether two values are equal, but prints every value
@@ -24,9 +24,9 @@
 //	list_keys.go, list_align.go pair the members of lists; similarity.go helps
 //	warning.go and loss.go, immutable.go, selector.go, rename.go
 //	                            warn of the consequences of a change
-//	impact.go                   group the diffs of instances
-//	text.go, json.go, markdown.go, impact_print.go
-//	                            print; format_value.go and path.go print parts
+//	group.go                    group the diffs of instances
+//	json.go, lines.go           the forms of a diff; format_value.go and path.go have parts
+//	access.go                   the parts of a diff for other packages
 //
 // The package reads no files and applies nothing. It does not know the schemas of
 // kinds: a field that has its default value differs from a field that is not set.

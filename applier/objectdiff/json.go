@@ -1,11 +1,5 @@
 package objectdiff
 
-import (
-	"io"
-
-	"github.com/pequod-io/pequod/internal/jsonvalue"
-)
-
 // Report is the JSON form of a diff. Fields may be added; none is renamed or removed.
 // Secret values are "***", or "*** (before)" and "*** (after)" if they differ. A value
 // that is known only after an apply is a string that begins with
@@ -97,10 +91,4 @@ func (c Change) json() ChangeReport {
 		r.Old, r.New = c.inline()
 	}
 	return r
-}
-
-// WriteJSON prints a diff as an indented [Report]. It returns the first error of
-// w.
-func WriteJSON(w io.Writer, d Diff) error {
-	return jsonvalue.Write(w, d.Report())
 }

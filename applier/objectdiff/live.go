@@ -62,7 +62,7 @@ func CompareLive(objects []Live) (Diff, error) {
 			d.Objects = append(d.Objects, *o)
 		}
 	}
-	slices.SortStableFunc(d.Objects, func(a, b ObjectDiff) int { return a.Key.compare(b.Key) })
+	slices.SortStableFunc(d.Objects, func(a, b ObjectDiff) int { return a.Key.Compare(b.Key) })
 	return d, nil
 }
 

@@ -3,6 +3,7 @@ package objectdiff_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -156,11 +157,7 @@ Plan: 0 to add, 0 to change, 1 to remove
 			if err != nil {
 				t.Fatal(err)
 			}
-			var b bytes.Buffer
-			if err := objectdiff.WriteText(&b, d, nil); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, b.String()); diff != "" {
+			if diff := cmp.Diff(test.want, shown(d)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -180,14 +177,9 @@ func TestCompareLiveSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	for _, write := range []func() error{
-		func() error { return objectdiff.WriteText(&b, d, nil) },
-		func() error { return objectdiff.WriteMarkdown(&b, d, 0) },
-		func() error { return objectdiff.WriteJSON(&b, d) },
-		func() error { return json.NewEncoder(&b).Encode(d) },
-	} {
-		if err := write(); err != nil {
+	b := bytes.NewBufferString(shown(d))
+	for _, v := range []any{d, d.Report()} {
+		if err := json.NewEncoder(b).Encode(v); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,4 +188,33 @@ func TestCompareLiveSecrets(t *testing.T) {
 			t.Errorf("%s is in\n%s", value, b.String())
 		}
 	}
+}
+
+// shown returns a diff as lines: the objects, their warnings and the plan.
+func shown(d objectdiff.Diff) string {
+	var b, warnings strings.Builder
+	for i := range d.Objects {
+		o := &d.Objects[i]
+		recreated := ""
+		if o.Recreated {
+			recreated = ", deleted and recreated"
+		}
+		fmt.Fprintf(&b, "%c %s  (graph %s)%s\n", o.Action.Sign(), o.Key, o.Graph(), recreated)
+		for _, l := range o.Lines() {
+			fmt.Fprintf(&b, "%c %*s%s\n", l.Sign, l.Indent, "", l.Text)
+		}
+		b.WriteString("\n")
+		for _, w := range o.Warnings {
+			fmt.Fprintf(&warnings, "! %s: %s\n", o.Key, w.Message)
+		}
+	}
+	if warnings.Len() > 0 {
+		warnings.WriteString("\n")
+	}
+	p := d.Plan()
+	fmt.Fprintf(&warnings, "Plan: %d to add, %d to change, %d to remove", p.Add, p.Change, p.Remove)
+	if p.Refused > 0 {
+		fmt.Fprintf(&warnings, ", %d refused", p.Refused)
+	}
+	return b.String() + warnings.String() + "\n"
 }

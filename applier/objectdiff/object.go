@@ -42,8 +42,8 @@ type policy struct {
 	recreated bool // the object is recreated if an immutable field changes
 }
 
-// compare orders keys by namespace, kind, group and name.
-func (k Key) compare(l Key) int {
+// Compare orders keys by namespace, kind, group and name.
+func (k Key) Compare(l Key) int {
 	return cmp.Or(cmp.Compare(k.Namespace, l.Namespace), cmp.Compare(k.Kind, l.Kind),
 		cmp.Compare(k.Group, l.Group), cmp.Compare(k.Name, l.Name))
 }

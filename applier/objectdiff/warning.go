@@ -31,14 +31,6 @@ func (o *ObjectDiff) warn(rule, path, format string, args ...any) {
 	}
 }
 
-// warningText returns a warning as one line without its severity and rule.
-func warningText(w problem.Problem) string {
-	if w.Path == "" {
-		return w.Message
-	}
-	return w.Path + ": " + w.Message
-}
-
 // notUntilRecreated completes a message about a change that the API server refuses:
 // only a new object can have the new value. lost is the cost of recreating the
 // object, such as "the new one starts empty"; it may be empty.

@@ -9,7 +9,6 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
@@ -18,6 +17,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules/bundle"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/review"
+	"github.com/pequod-io/pequod/review/text"
 )
 
 // compareBundles returns an error if two bundles differ, after it has printed the files
@@ -59,11 +60,15 @@ func compareBundles(env command.Env, ref oci.Ref, img, rendered v1.Image) error 
 		}
 		return nil
 	}
-	if d := objectdiff.Compare(objects(before), objects(after)); len(d.Objects) > 0 {
+	r, err := review.New(review.Tree{Units: units(before)}, review.Tree{Units: units(after)}, nil)
+	if err != nil {
+		return err
+	}
+	if len(r.Instances) > 0 {
 		fmt.Fprintln(&b)
-		if err := objectdiff.WriteChanges(&b, d, style.Painter{Color: style.Colored(env.Out)}.Sign); err != nil {
-			return err
-		}
+	}
+	if err := text.WriteChanges(&b, r, style.Painter{Color: style.Colored(env.Out)}.Sign); err != nil {
+		return err
 	}
 	if _, err := fmt.Fprint(env.Out, b.String()); err != nil {
 		return command.OutputError(err)
@@ -105,10 +110,10 @@ func firstDifference(a, b []byte) int {
 	return n + 1
 }
 
-// objects returns the objects of files. Documents that are no valid objects, which only
-// bundles of others have, are left out: their files are reported as different.
-func objects(named map[string][]byte) []objectdiff.Object {
-	var all []objectdiff.Object
+// units returns the graphs and objects of files. Documents that are no valid objects, which
+// only bundles of others have, are left out: their files are reported as different.
+func units(named map[string][]byte) []review.Unit {
+	var all []review.Unit
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		if !files.IsYAML(name) || files.IsToolConfig(name) {
 			continue
@@ -118,7 +123,7 @@ func objects(named map[string][]byte) []objectdiff.Object {
 			continue
 		}
 		for _, doc := range docs {
-			if found, err := input.DocumentObjects(doc, name); err == nil {
+			if found, err := input.DocumentUnits(doc, name); err == nil {
 				all = append(all, found...)
 			}
 		}

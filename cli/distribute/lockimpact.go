@@ -26,6 +26,7 @@ func (o *moduleLockOptions) printImpact(ctx context.Context, env command.Env, ol
 	if err != nil {
 		return 0, notComparable(err, lock.Compare(old, file))
 	}
+	m.Base.Name, m.Head.Name = "modules of the old pequod.lock", "modules of the new pequod.lock"
 	if _, err := fmt.Fprintln(env.Out); err != nil {
 		return 0, command.OutputError(err)
 	}

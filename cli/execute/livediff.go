@@ -27,6 +27,12 @@ func LiveDiff(plans []*applier.Plan) (objectdiff.Diff, map[objectdiff.Key][]fore
 			all, changed = append(all, live), append(changed, live)
 		}
 	}
+	return LiveChanges(changed, all)
+}
+
+// LiveChanges returns the difference of objects that change, and its consequences. all are the
+// objects that don't change, too.
+func LiveChanges(changed, all []objectdiff.Live) (objectdiff.Diff, map[objectdiff.Key][]forecast.Consequence, error) {
 	d, err := objectdiff.CompareLive(changed)
 	if err != nil {
 		return d, nil, err

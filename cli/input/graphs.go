@@ -23,6 +23,8 @@ type Graph struct {
 	*v1alpha1.ResourceGraph
 	// Pos is the position of the document, for problems of the graph as a whole.
 	Pos problem.Position
+	// Rendered is set if the document is an instance, and not set if it is the graph.
+	Rendered bool
 	// owned are the objects of the graph; see [graph.Graph.Owned].
 	owned []string
 }
@@ -129,7 +131,7 @@ func (r *graphReader) render(ctx context.Context, f *RenderFlags) error {
 		func(res render.Result) (*v1alpha1.ResourceGraph, problem.List) { return res.Graph, nil },
 		func(res Rendered[*v1alpha1.ResourceGraph]) error {
 			g := &r.found[r.gaps[res.Instance]]
-			g.ResourceGraph, g.owned = res.Value, res.owned
+			g.ResourceGraph, g.owned, g.Rendered = res.Value, res.owned, true
 			return nil
 		})
 	r.sum.Subjects = append(r.sum.Subjects, sum.Subjects...)
@@ -205,7 +207,7 @@ func readGraph(doc yamlfile.Document, namespace string) (Graph, problem.List) {
 		return Graph{}, append(ps, ProblemsOf(doc.Problem(err))...)
 	}
 	g.Spec.RenderHash = hash
-	return Graph{g, doc.PosOf(nil), read.Owned()}, ps
+	return Graph{g, doc.PosOf(nil), false, read.Owned()}, ps
 }
 
 // nameProblems checks the name and namespace of a graph, which the API server

@@ -15,15 +15,11 @@ import (
 // nodes, or the manifest itself. file is the name of the file in the output. A
 // ResourceGraph is checked first, because an invalid one has no certain objects.
 func DocumentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, error) {
-	gv, kind := doc.Text("apiVersion"), doc.Text("kind")
-	if gv == v1alpha1.GroupVersion.String() && kind == "ResourceGraph" {
-		rg := &v1alpha1.ResourceGraph{}
-		if err := doc.Decode(rg); err != nil {
-			return nil, err
-		}
-		if found := graph.Read(rg).Problems(); len(found) > 0 {
-			return nil, GraphProblems(found, doc.PosOf(nil), "")
-		}
+	rg, err := documentGraph(doc)
+	if err != nil {
+		return nil, err
+	}
+	if rg != nil {
 		objects, err := objectdiff.FromGraph(rg, file)
 		if err != nil {
 			return nil, doc.Problem(err)
@@ -46,4 +42,20 @@ func DocumentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, e
 		return nil, doc.Problem(err)
 	}
 	return objects, nil
+}
+
+// documentGraph returns the valid ResourceGraph of a document, or nil for a document of
+// another kind.
+func documentGraph(doc yamlfile.Document) (*v1alpha1.ResourceGraph, error) {
+	if doc.Text("apiVersion") != v1alpha1.GroupVersion.String() || doc.Text("kind") != "ResourceGraph" {
+		return nil, nil
+	}
+	rg := &v1alpha1.ResourceGraph{}
+	if err := doc.Decode(rg); err != nil {
+		return nil, err
+	}
+	if found := graph.Read(rg).Problems(); len(found) > 0 {
+		return nil, GraphProblems(found, doc.PosOf(nil), "")
+	}
+	return rg, nil
 }

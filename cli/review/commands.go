@@ -17,8 +17,8 @@
 //	pequod diff main:manifests manifests -o markdown > comment.md
 //	pequod diff --impact -p ./web --against ../main/web -f apps/
 //
-// Rendering is in package render, reading of the input in cli/input, the
-// comparison of objects in cli/objectdiff, and the drawing in cli/graphview.
+// Rendering is in package render, reading of the input in cli/input, the comparison
+// in package review, and the drawing of graphs in cli/graphview.
 package review
 
 import (

@@ -1,7 +1,6 @@
 package review
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,17 +8,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/cli/style"
+	"github.com/pequod-io/pequod/review"
+	"github.com/pequod-io/pequod/review/html"
+	"github.com/pequod-io/pequod/review/markdown"
+	"github.com/pequod-io/pequod/review/text"
 )
 
 // diffFormats are the values of -o of diff, in all three modes. "markdown" is for
 // comments on pull requests.
-var diffFormats = []string{"text", "json", "markdown"}
+var diffFormats = []string{"text", "json", "markdown", "html"}
 
 // commentSize is the default limit of markdown, in characters. GitHub accepts 65,536
 // in a comment; the difference leaves room for lines that a workflow adds.
@@ -61,18 +63,18 @@ func newDiffCommand(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff {-f FILENAME | OLD NEW}",
 		Short: "Compare graphs with a cluster, two sets of objects, or the output of two modules",
-		Long: `Compare graphs with a cluster, or two sets of objects offline. The output lists added,
-changed and removed objects, field by field, with warnings about immutable fields and
-lost data. Values of Secrets are shown as ***.
+		Long: `Compare graphs with a cluster, or two sets of objects offline. The report is that of
+'pequod review': a verdict, dangers such as immutable fields and lost data, and then added,
+changed and removed objects, field by field, with the consequences in the cluster
+(docs/consequences.md). Objects that change alike are one group. Values of Secrets are
+shown as ***.
 
 With -f, ResourceGraphs and instances are compared with the cluster: the differences
 are the changes of an apply, found by a server-side dry run of every object. A field
 that another manager changed since the last apply is marked with that manager; other
 changes come from the graph. Values that are only known after the apply are not
 compared, nor are objects whose definition or namespace is part of the graph. If the
-apply of an object would fail, the object has a warning and counts as refused. Other
-warnings tell what the changes do in the cluster, such as a rolling restart or the loss
-of an address (docs/consequences.md).
+apply of an object would fail, the object has a warning and counts as refused.
 
 An account that may read objects but not patch them gets the same comparison without
 the API server: a new field then lacks the defaults that the API server would add to
@@ -86,9 +88,9 @@ the digest of its module, are ignored. Objects are matched by group, kind, names
 and name.
 
 With --impact, instances are rendered with the platforms of --against and of -p. The
-output lists the instances that a change of a module affects and the changes, and the
-instances that are no longer valid. Instances with the same changes are grouped, and
-those with the same mistake are counted on one line; -o json lists all of them.
+report has the instances that a change of a module affects, and as unknown those that are
+not valid with one of the versions. Instances with the same mistake are one entry; -o json
+lists all of them.
 
 The exit code is 0 without differences, 1 with differences, and 2 if an object could
 not be compared.`,
@@ -156,35 +158,23 @@ func (o *diffOptions) validate(args []string, named bool) error {
 	return nil
 }
 
-// run compares two sets of objects offline. Both sides must be readable as a
-// whole; see readObjects. The exit code is 1 if they differ.
-func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
-	before, err := o.readObjects(ctx, oldArg)
-	if err != nil {
-		return err
-	}
-	after, err := o.readObjects(ctx, newArg)
-	if err != nil {
-		return err
-	}
-	d := objectdiff.Compare(before, after)
-	if err := o.write(env.Out, d); err != nil {
-		return command.OutputError(err)
-	}
-	if len(d.Objects) > 0 {
-		return command.ExitError{Code: command.ExitNo}
-	}
-	return nil
-}
-
-// write prints a difference in the format of -o. Only text on a terminal has
-// colors.
-func (o *diffOptions) write(w io.Writer, d objectdiff.Diff) error {
+// write prints a report in the format of -o. Only text on a terminal has colors.
+func (o *diffOptions) write(w io.Writer, r *review.Report) error {
 	switch o.output {
 	case "json":
-		return objectdiff.WriteJSON(w, d)
+		return review.WriteJSONDiff(w, r)
 	case "markdown":
-		return objectdiff.WriteMarkdown(w, d, o.maxSize)
+		return markdown.Write(w, r, o.maxSize)
+	case "html":
+		return html.Write(w, r, html.Options{})
 	}
-	return objectdiff.WriteText(w, d, style.Painter{Color: style.Colored(w)}.Sign)
+	return text.WriteBrief(w, r, style.Painter{Color: style.Colored(w)}.Sign)
+}
+
+// differenceCode returns the exit code for a report of a comparison without failures.
+func differenceCode(r *review.Report) int {
+	if len(r.Instances) > 0 {
+		return command.ExitNo
+	}
+	return command.ExitOK
 }

@@ -6,20 +6,43 @@ import (
 	"fmt"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/review"
 )
+
+// run compares two sets of objects offline. Both sides must be readable as a
+// whole; see readObjects. The exit code is 1 if they differ.
+func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
+	before, err := o.readObjects(ctx, oldArg)
+	if err != nil {
+		return err
+	}
+	after, err := o.readObjects(ctx, newArg)
+	if err != nil {
+		return err
+	}
+	r, err := review.New(before, after, nil)
+	if err != nil {
+		return err
+	}
+	if err := o.write(env.Out, r); err != nil {
+		return command.OutputError(err)
+	}
+	return command.ExitWith(differenceCode(r))
+}
 
 // readObjects reads the objects of a file, directory, git revision or bundle. Every
 // document must be an object, and each object must be there once. A skipped one would
 // look like an unchanged one, so anything else is an error.
-func (o *diffOptions) readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
+func (o *diffOptions) readObjects(ctx context.Context, arg string) (review.Tree, error) {
+	tree := review.Tree{Side: review.Side{Name: arg, AsIs: true}}
 	files, err := o.readTree(ctx, arg)
 	if err != nil {
-		return nil, err
+		return tree, err
 	}
-	var all []objectdiff.Object
 	var problems problem.List
 	// first has the position of the first object of each key.
 	first := map[objectdiff.Key]problem.Position{}
@@ -28,32 +51,34 @@ func (o *diffOptions) readObjects(ctx context.Context, arg string) ([]objectdiff
 		if err != nil {
 			var ps problem.List
 			if !errors.As(err, &ps) {
-				return nil, err
+				return tree, err
 			}
 			problems = append(problems, ps...)
 			continue
 		}
 		for _, doc := range docs {
-			objects, err := input.DocumentObjects(doc, file.Name)
+			units, err := input.DocumentUnits(doc, file.Name)
 			if err != nil {
 				problems = append(problems, input.ProblemsOf(err)...)
 				continue
 			}
-			for _, obj := range objects {
-				if at, ok := first[obj.Key]; ok {
-					problems = append(problems, problem.Problem{
-						Position: doc.PosOf(nil), Rule: problem.RuleDuplicate,
-						Message: fmt.Sprintf("%s stands at %s already", obj, at),
-					})
-					continue
+			for _, u := range units {
+				for _, obj := range u.Objects {
+					if at, ok := first[obj.Key]; ok {
+						problems = append(problems, problem.Problem{
+							Position: u.At, Rule: problem.RuleDuplicate,
+							Message: fmt.Sprintf("%s stands at %s already", obj, at),
+						})
+						continue
+					}
+					first[obj.Key] = u.At
 				}
-				first[obj.Key] = doc.PosOf(nil)
-				all = append(all, obj)
 			}
+			tree.Units = append(tree.Units, units...)
 		}
 	}
 	if len(problems) > 0 {
-		return nil, problems
+		return tree, problems
 	}
-	return all, nil
+	return tree, nil
 }

@@ -2,13 +2,14 @@ package review
 
 import (
 	"context"
+	"strings"
 
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/kube"
-	"github.com/pequod-io/pequod/review/forecast"
+	"github.com/pequod-io/pequod/review"
 )
 
 // runLive compares graphs with a cluster: it plans their apply, with the same
@@ -37,16 +38,16 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	forecast.Warn(&d, consequences)
-	if err := o.write(env.Out, d); err != nil {
+	head := review.Tree{Side: review.Side{Name: "apply of " + strings.Join(o.Filenames, ", "), AsIs: true}}
+	for _, g := range graphs {
+		head.Units = append(head.Units, g.Unit())
+	}
+	r := review.NewApply(review.Side{Name: "cluster", AsIs: true}, head, d, consequences)
+	if err := o.write(env.Out, r); err != nil {
 		return command.OutputError(err)
 	}
 	kube.PrintFallback(env.Err, opts.Fallback)
-	code := command.ExitOK
-	if len(d.Objects) > 0 {
-		code = command.ExitNo
-	}
-	return command.ExitWith(max(code, execute.PrintObstacles(env.Err, plans, func(n applier.PlannedNode) bool {
+	return command.ExitWith(max(differenceCode(r), execute.PrintObstacles(env.Err, plans, func(n applier.PlannedNode) bool {
 		// These nodes are not part of the difference, so only the obstacle
 		// tells about them. The others show it as a warning.
 		return n.Live == nil && n.Object == nil || n.Op == engine.Observed

@@ -94,7 +94,10 @@ func (o *rolloutOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	plans := rolloutPlans(m, batches)
+	plans, err := rolloutPlans(m, batches)
+	if err != nil {
+		return err
+	}
 	write := writePlans
 	if o.output == "json" {
 		write = writePlansJSON
@@ -131,16 +134,22 @@ type rolloutPlan struct {
 	// members are the instances of the platform that are valid with both versions.
 	members []impact.Member
 	// groups are the impact groups, the largest first.
-	groups []objectdiff.Group
+	groups []impactGroup
 	// groupOf is the number of the impact group of each instance, from 1.
 	groupOf map[types.NamespacedName]int
 	batches []rollout.Batch
 	pinned  []impact.Member
 }
 
+// impactGroup is a set of instances that change alike. plan counts the objects of each.
+type impactGroup struct {
+	plan    objectdiff.Plan
+	members []*impact.Member
+}
+
 // rolloutPlans returns the plans of the platforms that have instances, by kind. A batches
 // that isn't empty replaces the sizes in the settings.
-func rolloutPlans(m *impact.Report, batches []intstr.IntOrString) []*rolloutPlan {
+func rolloutPlans(m *impact.Report, batches []intstr.IntOrString) ([]*rolloutPlan, error) {
 	byKind := map[string]*rolloutPlan{}
 	var plans []*rolloutPlan
 	for _, member := range m.Members {
@@ -154,35 +163,60 @@ func rolloutPlans(m *impact.Report, batches []intstr.IntOrString) []*rolloutPlan
 	}
 	slices.SortFunc(plans, func(a, b *rolloutPlan) int { return cmp.Compare(a.platform.GroupKind(), b.platform.GroupKind()) })
 	for _, p := range plans {
-		p.compute(m.Groups(), batches)
+		if err := p.compute(batches); err != nil {
+			return nil, err
+		}
 	}
-	return plans
+	return plans, nil
 }
 
-// compute fills in the groups, the batches and the pinned instances. all are the groups of
-// all platforms.
-func (p *rolloutPlan) compute(all []objectdiff.Group, batches []intstr.IntOrString) {
-	known := map[objectdiff.Instance]bool{}
-	for _, member := range p.members {
-		known[member.Instance] = true
+// group fills in the impact groups, which are those of a manager: each instance is compared
+// by itself.
+func (p *rolloutPlan) group() error {
+	var changed []*impact.Member
+	var keys []objectdiff.GroupKey
+	var plans []objectdiff.Plan
+	for i := range p.members {
+		m := &p.members[i]
+		d, err := objectdiff.CompareGraphs(m.Before.Graph, m.After.Graph)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.After.Instance, err)
+		}
+		if len(d.Objects) > 0 {
+			changed, keys, plans = append(changed, m), append(keys, m.After.Key(d)), append(plans, d.Plan())
+		}
 	}
-	for _, g := range all {
-		if !known[g.Instances[0]] {
-			continue
+	index := map[int]int{}
+	for i, n := range objectdiff.GroupsOf(keys) {
+		at, ok := index[n]
+		if !ok {
+			at = len(p.groups)
+			index[n], p.groups = at, append(p.groups, impactGroup{plan: plans[i]})
 		}
-		p.groups = append(p.groups, g)
-		for _, in := range g.Instances {
-			p.groupOf[types.NamespacedName{Namespace: in.Namespace, Name: in.Name}] = len(p.groups)
+		p.groups[at].members = append(p.groups[at].members, changed[i])
+	}
+	slices.SortStableFunc(p.groups, func(a, b impactGroup) int { return len(b.members) - len(a.members) })
+	for i, g := range p.groups {
+		for _, m := range g.members {
+			p.groupOf[types.NamespacedName{Namespace: m.After.Namespace, Name: m.After.Name}] = i + 1
 		}
+	}
+	return nil
+}
+
+// compute fills in the groups, the batches and the pinned instances.
+func (p *rolloutPlan) compute(batches []intstr.IntOrString) error {
+	if err := p.group(); err != nil {
+		return err
 	}
 	to := rollout.Version{Digest: p.platform.Module.Digest, Version: p.platform.Module.Version}
 	var instances []rollout.Instance
 	for _, member := range p.members {
 		in := rollout.Instance{
-			NamespacedName: types.NamespacedName{Namespace: member.Namespace, Name: member.Name},
+			NamespacedName: types.NamespacedName{Namespace: member.After.Namespace, Name: member.After.Name},
 			Labels:         member.Labels, Annotations: member.Annotations, Digest: "in use",
 		}
-		if n := p.groupOf[in.NamespacedName]; n > 0 && member.Changed {
+		if n := p.groupOf[in.NamespacedName]; n > 0 {
 			in.Change = strconv.Itoa(n)
 		}
 		if in.Held(to) {
@@ -198,4 +232,5 @@ func (p *rolloutPlan) compute(all []objectdiff.Group, batches []intstr.IntOrStri
 		settings.Batches = batches
 	}
 	p.batches = rollout.Plan(&settings, to, instances)
+	return nil
 }

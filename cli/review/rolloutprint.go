@@ -10,9 +10,11 @@ import (
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/impact"
 	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/rollout"
+	"github.com/pequod-io/pequod/review/text"
 )
 
 // maxListed is the number of instances that text lists of a batch. JSON has all.
@@ -30,34 +32,36 @@ func (p *rolloutPlan) changed() int {
 // writePlans prints plans as text, and then the instances that aren't valid.
 func writePlans(w io.Writer, plans []*rolloutPlan, m *impact.Report) error {
 	b := bufio.NewWriter(w)
-	for _, p := range plans {
+	if len(plans) == 0 {
+		fmt.Fprintln(b, "no instance is valid with both versions")
+	}
+	for i, p := range plans {
+		if i > 0 {
+			fmt.Fprintln(b)
+		}
 		fmt.Fprintf(b, "%s: %d of %s would change, in %s\n", p.platform.GroupKind(), p.changed(),
 			source.Count(len(p.members), "instance"), source.Count(len(p.groups), "impact group"))
 		for i, g := range p.groups {
-			plan, each := g.Diff.Plan(), ""
-			if len(g.Instances) > 1 {
+			each := ""
+			if len(g.members) > 1 {
 				each = " in each"
 			}
 			fmt.Fprintf(b, "  group %d: %s: %d to add, %d to change, %d to remove%s\n",
-				i+1, source.Count(len(g.Instances), "instance"), plan.Add, plan.Change, plan.Remove, each)
+				i+1, source.Count(len(g.members), "instance"), g.plan.Add, g.plan.Change, g.plan.Remove, each)
 		}
 		for _, batch := range p.batches {
 			p.writeBatch(b, batch)
 		}
 		for _, in := range p.pinned {
-			fmt.Fprintf(b, "  pinned: %s at %s\n", name(in.Namespace, in.Name), source.Escape(in.Annotations[v1alpha1.AnnotationPinnedVersion], ""))
+			fmt.Fprintf(b, "  pinned: %s at %s\n", name(in.After.Namespace, in.After.Name), source.Escape(in.Annotations[v1alpha1.AnnotationPinnedVersion], ""))
 		}
-		fmt.Fprintln(b)
 	}
-	if err := m.WriteProblems(b); err != nil {
+	if err := text.WriteUnknown(b, m.Report, style.Painter{Color: style.Colored(w)}.Sign); err != nil {
 		return err
 	}
 	if n := m.Broken(); n > 0 {
-		fmt.Fprintf(b, "The new version refuses %s: a rollout halts before its first batch, unless spec.rollout.haltWhen.refusedInstances is larger.\n",
+		fmt.Fprintf(b, "\nThe new version refuses %s: a rollout halts before its first batch, unless spec.rollout.haltWhen.refusedInstances is larger.\n",
 			source.Count(n, "instance"))
-	}
-	if len(plans) == 0 {
-		fmt.Fprintln(b, "no instance is valid with both versions")
 	}
 	return b.Flush()
 }
@@ -141,12 +145,12 @@ func writePlansJSON(w io.Writer, plans []*rolloutPlan, m *impact.Report) error {
 	for _, p := range plans {
 		files := map[string]string{}
 		for _, in := range p.members {
-			files[name(in.Namespace, in.Name)] = in.File
+			files[name(in.After.Namespace, in.After.Name)] = in.After.File
 		}
 		j := jsonPlan{Kind: p.platform.GroupKind(), Digest: p.platform.Module.Digest, Instances: len(p.members), Changed: p.changed(),
 			Groups: []jsonGroup{}, Batches: []jsonBatch{}, Pinned: []objectdiff.Instance{}}
 		for i, g := range p.groups {
-			j.Groups = append(j.Groups, jsonGroup{i + 1, len(g.Instances), g.Diff.Plan()})
+			j.Groups = append(j.Groups, jsonGroup{i + 1, len(g.members), g.plan})
 		}
 		for _, b := range p.batches {
 			all := slices.Concat(b.Canaries, b.Instances)
@@ -161,7 +165,7 @@ func writePlansJSON(w io.Writer, plans []*rolloutPlan, m *impact.Report) error {
 			j.Batches = append(j.Batches, batch)
 		}
 		for _, in := range p.pinned {
-			j.Pinned = append(j.Pinned, in.Instance)
+			j.Pinned = append(j.Pinned, in.After.Instance)
 		}
 		out.Platforms = append(out.Platforms, j)
 	}

@@ -23,6 +23,8 @@ import (
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/review"
+	"github.com/pequod-io/pequod/review/text"
 )
 
 // adoptOptions are the flags of adopt.
@@ -123,7 +125,8 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	}
 	asked := make([]input.Graph, len(graphs))
 	for i, g := range graphs {
-		asked[i] = input.Graph{ResourceGraph: adopting(g.ResourceGraph), Pos: g.Pos}
+		asked[i] = g
+		asked[i].ResourceGraph = adopting(g.ResourceGraph)
 	}
 	fallback := o.Fallback()
 	plans, err := execute.PlanEach(ctx, a, asked, applier.PlanOptions{Fallback: fallback})
@@ -137,7 +140,8 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	// Everything is collected before anything is printed, so that an error doesn't
 	// leave half of a list on stdout.
 	var lists []adoptList
-	var objects []objectdiff.Live
+	// all are the objects that stay as they are, too.
+	var objects, all []objectdiff.Live
 	total := 0
 	for _, plan := range plans {
 		found := slices.DeleteFunc(slices.Clone(plan.Nodes), func(n applier.PlannedNode) bool {
@@ -148,12 +152,20 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 		for _, n := range found {
 			objects = append(objects, adopted(plan, n))
 		}
+		for _, n := range plan.Nodes {
+			all = append(all, execute.LiveNode(plan, n))
+		}
 	}
-	d, err := objectdiff.CompareLive(objects)
+	var head review.Tree
+	for _, g := range asked {
+		head.Units = append(head.Units, g.Unit())
+	}
+	d, consequences, err := execute.LiveChanges(objects, all)
 	if err != nil {
 		return err
 	}
-	if err := objectdiff.WriteChanges(env.Err, d, style.Painter{Color: style.Colored(env.Err)}.Sign); err != nil {
+	r := review.NewApply(review.Side{}, head, d, consequences)
+	if err := text.WriteChanges(env.Err, r, style.Painter{Color: style.Colored(env.Err)}.Sign); err != nil {
 		return command.OutputError(err)
 	}
 	kube.PrintFallback(env.Err, fallback)

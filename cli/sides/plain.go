@@ -92,7 +92,9 @@ func (p *plainFiles) parse(file string, data []byte) map[place]review.Unit {
 		}
 		if id.isGraph() {
 			u.Instance.Graph = in.Name
-			u.Graph = p.graph(doc, err)
+			if u.Graph = p.graph(doc, err); u.Graph != nil {
+				u.Objects = nil // those of the graph have its namespace
+			}
 		}
 		found[where] = u
 	}

@@ -30,6 +30,9 @@ type Side struct {
 	documents []document
 	// results are those of documents without problems, by path and position.
 	results map[place]result
+	// instancesOnly leaves out the documents of other kinds, and Others counts them.
+	instancesOnly bool
+	Others        int
 	// moduleFiles has the files of modules as readers know them.
 	moduleFiles map[string]review.Place
 }
@@ -76,20 +79,49 @@ func (s *Side) placeOf(file string, at problem.Position) place {
 // again if all inputs are equal; other may be nil. Everything that fails becomes a failure of
 // the tree. An error means that ctx is done.
 func Render(ctx context.Context, env command.Env, flags *input.RenderFlags, from *Checkout, name review.Side, other *Side) (*Side, error) {
-	s := &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags, results: map[place]result{}, moduleFiles: map[string]review.Place{}}
+	s := newSide(flags, from, name)
 	f := *flags
 	f.Failed = func(name string, err error) { s.fail("platform "+name, "", err) }
+	if len(f.Filenames) == 0 {
+		return s, nil
+	}
+	err := s.render(ctx, env, &f, other)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		s.failAll("the files", err)
+	}
+	return s, nil
+}
+
+// RenderInstances renders the instances of files on disk, as [Render] does, and leaves out
+// other documents. Platforms that can't be loaded and files that can't be read are errors.
+func RenderInstances(ctx context.Context, env command.Env, flags *input.RenderFlags, name review.Side, other *Side) (*Side, error) {
+	s := newSide(flags, &Checkout{}, name)
+	s.instancesOnly = true
+	return s, s.render(ctx, env, flags, other)
+}
+
+// newSide returns a side without documents.
+func newSide(flags *input.RenderFlags, from *Checkout, name review.Side) *Side {
+	return &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags, results: map[place]result{}, moduleFiles: map[string]review.Place{}}
+}
+
+// render fills in the documents and their results.
+func (s *Side) render(ctx context.Context, env command.Env, flags *input.RenderFlags, other *Side) error {
+	f := *flags
 	f.Observer = input.Observer{
 		Loaded: func(c *platform.Catalog, policies []*render.Policy) { s.catalog, s.policies = c, policies },
 		Document: func(file string, in *render.Instance, ps problem.List) {
+			if flags.Observer.Document != nil {
+				flags.Observer.Document(file, in, ps)
+			}
 			s.documents = append(s.documents, document{file, identityOf(in), ps})
 		},
 	}
 	if other != nil {
 		f.Observer.Known = s.reuse(other)
-	}
-	if len(f.Filenames) == 0 {
-		return s, nil
 	}
 	_, err := input.RenderAll(ctx, env, &f,
 		func(r render.Result) (result, problem.List) {
@@ -99,13 +131,7 @@ func Render(ctx context.Context, env command.Env, flags *input.RenderFlags, from
 			s.results[s.placeOf(r.File, r.Instance.Pos())] = r.Value
 			return nil
 		})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		s.failAll("the files", err)
-	}
-	return s, nil
+	return err
 }
 
 // failAll records that nothing of the side is known.
@@ -126,6 +152,11 @@ func problemsOf(err error) problem.List {
 		return ps
 	}
 	return problem.List{{Rule: problem.RuleUnchecked, Message: err.Error()}}
+}
+
+// Platform returns the platform of an instance of the side, or nil if it was not rendered.
+func (s *Side) Platform(u *review.Unit) *render.Platform {
+	return s.platforms()[u.Kind+"."+u.APIGroup]
 }
 
 // kinds returns the kinds that the side has platforms for.
@@ -163,6 +194,10 @@ func (s *Side) units(ctx context.Context, kinds []string) error {
 		u := s.unit(d, path)
 		if noPlatform(d.problems) {
 			if s.isPlain(d.id, kinds) {
+				if s.instancesOnly {
+					s.Others++
+					continue
+				}
 				found, err := plain.unit(ctx, d.file, d.id)
 				if err != nil {
 					return err

@@ -33,6 +33,9 @@ type writer struct {
 func write(r *review.Report, c cut) string {
 	b := &writer{cut: c}
 	fmt.Fprintf(b, "**%s**\n\n%s → %s\n", escape(r.Verdict()), escape(r.Base.String()), escape(r.Head.String()))
+	if !r.Base.AsIs {
+		fmt.Fprintf(b, "\nInstances: %s\n", r.Counts)
+	}
 	b.live(r.Live)
 	b.unknown(r.Unknown)
 	b.dangers(r)
@@ -138,9 +141,10 @@ func (b *writer) inputs(all []review.Input) {
 	}
 }
 
-// titles writes the list of all groups, which names what the rest may leave out.
+// titles writes the list of all groups, which names what the rest may leave out. A single group
+// has its title at its details.
 func (b *writer) titles(r *review.Report) {
-	if len(r.Groups) == 0 {
+	if len(r.Groups) == 0 || len(r.Groups) == 1 && b.cut.groups > 0 {
 		return
 	}
 	b.WriteString("\n### Changes\n\n")

@@ -1,6 +1,6 @@
 // Package text prints a review for a terminal.
 //
-// [Write] is the entry point. The verdict comes first, then what is unknown and dangerous,
+// [Write] is the entry point, and [WriteBrief] that for a reader who knows both sides. The verdict comes first, then what is unknown and dangerous,
 // and then each group of equal changes with the changes of its first instance. Nothing is
 // left out. Control characters of names and values are escaped.
 package text
@@ -11,19 +11,22 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/review"
 )
 
+// Paint colors a line of a report by its sign: '+', '-', '~', '!', or 0 for a title. bold is
+// set for the first line of an object and for titles. A nil Paint colors nothing.
+type Paint func(sign byte, bold bool, text string) string
+
 // writer prints a report. Errors of the underlying writer are kept by it.
 type writer struct {
 	*bufio.Writer
-	paint objectdiff.Paint
+	paint Paint
 }
 
 // Write prints a report. A nil paint colors nothing. It returns the first error of w.
-func Write(w io.Writer, r *review.Report, paint objectdiff.Paint) error {
+func Write(w io.Writer, r *review.Report, paint Paint) error {
 	b := writer{bufio.NewWriter(w), paint}
 	b.title(r.Verdict())
 	b.sides(r)
@@ -62,9 +65,9 @@ func (b writer) title(text string) {
 	b.printf("%s\n", text)
 }
 
-// sides names both sides.
+// sides names both sides, and counts the instances.
 func (b writer) sides(r *review.Report) {
-	b.printf("base: %s\nhead: %s\n", source.Escape(r.Base.String(), ""), source.Escape(r.Head.String(), ""))
+	b.printf("base: %s\nhead: %s\ninstances: %s\n", source.Escape(r.Base.String(), ""), source.Escape(r.Head.String(), ""), r.Counts)
 	if r.Live == nil {
 		return
 	}
@@ -83,7 +86,7 @@ func (b writer) others(l *review.Live) {
 	b.title(l.OthersTitle())
 	for i := range l.Others {
 		o := &l.Others[i]
-		b.object(o, o.Alone())
+		b.object(o, 2, o.Alone())
 		for _, w := range o.Warnings {
 			b.line('!', false, 4, review.WarningText(w))
 		}
@@ -148,20 +151,33 @@ func (b writer) group(r *review.Report, g review.Group) {
 	if note := r.Note(g); note != "" {
 		b.printf("  %s\n", source.Escape(note, ""))
 	}
+	b.objects(r, g, 2)
+}
+
+// objects prints the objects of the first instance of a group, with their consequences in all
+// instances of it.
+func (b writer) objects(r *review.Report, g review.Group, indent int) {
 	shown, together := r.Shown(g), r.Together(g)
 	for i := range shown.Objects {
-		b.object(&shown.Objects[i], together[i])
+		if indent == 0 {
+			b.printf("\n")
+		}
+		b.object(&shown.Objects[i], indent, together[i])
 	}
 }
 
-// object prints one object with its consequences in all instances of the group, and its
-// changes.
-func (b writer) object(o *review.Object, consequences []review.Together) {
-	b.line(o.Action.Sign(), true, 2, o.Title())
+// object prints one object: a line, its consequences and its changes.
+func (b writer) object(o *review.Object, indent int, consequences []review.Together) {
+	b.line(o.Action.Sign(), true, indent, o.Title())
 	for _, c := range consequences {
-		b.line(' ', false, 4, c.String())
+		b.line(' ', false, indent+2, c.String())
 	}
+	b.fields(o, indent)
+}
+
+// fields prints the changes of an object.
+func (b writer) fields(o *review.Object, indent int) {
 	for _, l := range o.Lines() {
-		b.line(l.Sign, false, 2+l.Indent, l.Text)
+		b.line(l.Sign, false, indent+l.Indent, l.Text)
 	}
 }
