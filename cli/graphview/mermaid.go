@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/review/drawing"
 )
 
 // writeMermaid writes a flowchart with a subgraph for each graph and, inside it,
@@ -15,12 +15,12 @@ import (
 func writeMermaid(b *strings.Builder, views []view) {
 	b.WriteString("flowchart TB\n")
 	for i, v := range views {
-		fmt.Fprintf(b, "  subgraph g%d[%s]\n", i+1, mermaidText(v.title()))
+		fmt.Fprintf(b, "  subgraph g%d[%s]\n", i+1, drawing.MermaidLabel(v.title()))
 		for k, wave := range v.Waves {
 			fmt.Fprintf(b, "    subgraph g%dw%d[\"wave %d\"]\n", i+1, k+1, k+1)
 			for _, id := range wave {
 				n := v.Nodes[v.byID[id]]
-				label := mermaidText(n.label()...)
+				label := drawing.MermaidLabel(n.label()...)
 				if n.External {
 					label = "([" + label + "])"
 				} else {
@@ -31,7 +31,7 @@ func writeMermaid(b *strings.Builder, views []view) {
 			b.WriteString("    end\n")
 		}
 		for _, e := range v.Edges {
-			fmt.Fprintf(b, "    %s %s %s\n", v.number(i, e.Needs), mermaidArrow(e.Kind), v.number(i, e.Node))
+			fmt.Fprintf(b, "    %s %s %s\n", v.number(i, e.Needs), drawing.MermaidArrow(e.Kind), v.number(i, e.Node))
 		}
 		b.WriteString("  end\n")
 	}
@@ -41,31 +41,4 @@ func writeMermaid(b *strings.Builder, views []view) {
 // unique over all graphs; graph is the index of v among them.
 func (v view) number(graph int, id string) string {
 	return fmt.Sprintf("g%dn%d", graph+1, v.byID[id]+1)
-}
-
-// mermaidArrow returns the arrow of an edge: solid if the graph lists the
-// dependency, solid with the label $from for a reference in a value, and dotted
-// for a dependency that pequod adds.
-func mermaidArrow(kind graph.EdgeKind) string {
-	switch kind {
-	case graph.Reference:
-		return `-->|"$from"|`
-	case graph.Implied:
-		return "-.->"
-	}
-	return "-->"
-}
-
-// mermaidText returns lines as one quoted string. Mermaid escapes characters as
-// entities that begin with #, not with backslashes, and reads HTML and a leading
-// backtick as markup.
-func mermaidText(lines ...string) string {
-	escape := strings.NewReplacer(
-		"#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", "\n", " ", "\r", " ",
-	)
-	escaped := make([]string, len(lines))
-	for i, line := range lines {
-		escaped[i] = escape.Replace(line)
-	}
-	return `"` + strings.Join(escaped, "<br/>") + `"`
 }

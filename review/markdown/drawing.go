@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/review"
+	"github.com/pequod-io/pequod/review/drawing"
 	"github.com/pequod-io/pequod/review/text"
 )
 
@@ -45,17 +45,10 @@ func mermaid(d review.Drawing) []string {
 		if n.Action != "" {
 			class = ":::" + string(n.Action) // add, change or remove
 		}
-		lines = append(lines, fmt.Sprintf("  n%d[%s]%s", i+1, label(n.ID, n.Kind+"/"+n.Name), class))
+		lines = append(lines, fmt.Sprintf("  n%d[%s]%s", i+1, drawing.MermaidLabel(shortened(n.ID), shortened(n.Kind+"/"+n.Name)), class))
 	}
 	for _, e := range d.Edges {
-		arrow := "-->"
-		switch e.Kind {
-		case graph.Reference:
-			arrow = `-->|"$from"|`
-		case graph.Implied:
-			arrow = "-.->"
-		}
-		lines = append(lines, fmt.Sprintf("  n%d %s n%d", e.From+1, arrow, e.To+1))
+		lines = append(lines, fmt.Sprintf("  n%d %s n%d", e.From+1, drawing.MermaidArrow(e.Kind), e.To+1))
 	}
 	// The colors have enough contrast on light and dark backgrounds.
 	return append(lines,
@@ -67,18 +60,10 @@ func mermaid(d review.Drawing) []string {
 // maxLabel is the largest number of characters of a line in a node.
 const maxLabel = 60
 
-// label returns lines as one quoted string. Mermaid escapes characters as entities that
-// begin with #, not with backslashes, and reads HTML and a leading backtick as markup.
-func label(lines ...string) string {
-	escape := strings.NewReplacer(
-		"#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", "\n", " ", "\r", " ",
-	)
-	escaped := make([]string, len(lines))
-	for i, line := range lines {
-		if r := []rune(line); len(r) > maxLabel {
-			line = string(r[:maxLabel]) + "…"
-		}
-		escaped[i] = escape.Replace(line)
+// shortened cuts a line for a node.
+func shortened(line string) string {
+	if r := []rune(line); len(r) > maxLabel {
+		return string(r[:maxLabel]) + "…"
 	}
-	return `"` + strings.Join(escaped, "<br/>") + `"`
+	return line
 }
