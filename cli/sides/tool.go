@@ -33,6 +33,9 @@ func RenderWithTool(ctx context.Context, program string, flags *input.RenderFlag
 	}
 	s.Tool, _, _ = strings.Cut(strings.TrimSpace(string(out)), " (")
 	head.Tool = "pequod " + version.Program()
+	if s.Tool == head.Tool { // two builds without a version
+		s.Tool += " (" + program + ")"
+	}
 	args := []string{"render", "-o", "yaml", "--namespace", flags.Namespace}
 	rendered, files := s.split(head)
 	for _, file := range files {
