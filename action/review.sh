@@ -7,7 +7,9 @@
 # everything but the annotations, which pequod escapes itself.
 set -euo pipefail
 
+# Another review of the same job may have left its reports.
 mkdir -p "$OUT"
+rm -f "$OUT"/review.* "$OUT/outputs"
 quiet=pequod-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 
 # Values are lines, because paths may have blanks. The odd form of "${args[@]}" is for

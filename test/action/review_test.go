@@ -152,3 +152,23 @@ func TestReviewTwice(t *testing.T) {
 		}
 	})
 }
+
+// TestReviewOfAnotherName fails the second review of a job, which must not have the outputs
+// of the first.
+func TestReviewOfAnotherName(t *testing.T) {
+	j := newJob(t, ofPull, inputs()...)
+	dir := checkout(t, j, map[string]string{"apps/web.yaml": strings.Replace(webYAML, "1.4.0", "1.5.0", 1)})
+	if out, code := j.script(t, dir, "review.sh"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	j.env = append(j.env, "INPUT_NAME=other", "INPUT_BASE=nope")
+	if out, code := j.script(t, dir, "review.sh"); code != 2 || !strings.Contains(out, `no git revision "nope"`) {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if n := strings.Count(j.outputs(t), "verdict="); n != 1 {
+		t.Errorf("%d verdicts:\n%s", n, j.outputs(t))
+	}
+	if comments := j.host.Comments(7); len(comments) != 1 {
+		t.Errorf("comments %+v", comments)
+	}
+}
