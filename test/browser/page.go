@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -85,6 +86,16 @@ func (p *Page) do(step chromedp.Action[chromedp.Void]) {
 
 func run[T any](p *Page, step chromedp.Action[T]) T {
 	p.t.Helper()
+	value, err := try(p, step)
+	if err != nil {
+		p.t.Fatalf("%s: %v", p.url, err)
+	}
+	return value
+}
+
+// try is run for a step that may fail.
+func try[T any](p *Page, step chromedp.Action[T]) (T, error) {
+	p.t.Helper()
 	// The first step of a context opens its tab, which must live longer than the step.
 	if chromedp.FromContext(p.ctx).Target == nil {
 		if err := chromedp.Do(p.ctx); err != nil {
@@ -93,11 +104,7 @@ func run[T any](p *Page, step chromedp.Action[T]) T {
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, timeout)
 	defer cancel()
-	value, err := chromedp.Run(ctx, step)
-	if err != nil {
-		p.t.Fatalf("%s: %v", p.url, err)
-	}
-	return value
+	return chromedp.Run(ctx, step)
 }
 
 // Eval returns the value of a JavaScript expression.
@@ -106,11 +113,18 @@ func Eval[T any](p *Page, expression string) T {
 	return run(p, chromedp.Evaluate[T](expression))
 }
 
-// Wait waits until a JavaScript expression is true.
+// Wait waits until a JavaScript expression is true. The page may lead to another one
+// meanwhile.
 func (p *Page) Wait(expression string) {
 	p.t.Helper()
-	for end := time.Now().Add(timeout); !Eval[bool](p, "!!("+expression+")"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
+	for end := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
+		done, err := try(p, chromedp.Evaluate[bool]("!!("+expression+")"))
+		switch {
+		case err != nil && !strings.Contains(err.Error(), "navigated") && !strings.Contains(err.Error(), "context was destroyed"):
+			p.t.Fatalf("%s: %v", p.url, err)
+		case done && err == nil:
+			return
+		case time.Now().After(end):
 			p.t.Fatalf("%s: not true: %s", p.url, expression)
 		}
 	}
