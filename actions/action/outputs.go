@@ -105,7 +105,7 @@ func (s *session) sensitive(ctx context.Context, data map[string]any) (retry boo
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Action", Name: s.a.Name, UID: s.a.UID}},
 	}, Data: values}
 	if err := s.Outputs.Apply(ctx, s.a.Spec.ServiceAccountName, secret); err != nil {
-		return true, fmt.Errorf("Secret %s: %w", spec.SecretName, err) //nolint:staticcheck // the name of a kind
+		return true, fmt.Errorf("sensitive outputs: Secret %s: %w", spec.SecretName, err)
 	}
 	return false, nil
 }
