@@ -58,7 +58,7 @@ func goal(a *v1alpha1.Action) runs.Goal {
 }
 
 // destroyOf returns what undoes an Action: what was recorded with its last run, unless the
-// destroy that was recorded has failed and somebody has changed the spec since.
+// destroy that was recorded has failed and the spec has changed since.
 func destroyOf(a *v1alpha1.Action) *v1alpha1.ActionDestroy {
 	recorded := a.Spec.Destroy
 	if applied := a.Status.Applied; applied != nil {

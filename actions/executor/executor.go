@@ -54,7 +54,7 @@ type Run struct {
 	Purpose v1alpha1.RunPurpose
 	// Generation is that of the Action, and Attempt the number of the run.
 	Generation, Attempt int64
-	// ID is what [Observation.ID] was, or empty.
+	// ID is the earlier [Observation.ID], or empty.
 	ID string
 	// Approval is set if the run must wait for an approval of its plan.
 	Approval bool
@@ -116,7 +116,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// Class is what is known about a request that failed.
+// Class tells how a request failed.
 type Class int
 
 // The classes.
@@ -125,7 +125,7 @@ const (
 	Unknown Class = iota
 	// Retry requests have had no effect, and may succeed later.
 	Retry
-	// Terminal requests have had no effect, and won't until somebody changes something.
+	// Terminal requests have had no effect, and won't until something changes.
 	Terminal
 	// Lost outcomes are unknown, and will remain so.
 	Lost

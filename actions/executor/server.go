@@ -214,7 +214,7 @@ func numbers(value any) any {
 }
 
 // Failure returns nil if the status code is one of those that mean success. Otherwise the
-// error says whether a repetition may succeed, and when.
+// error tells if a repetition may succeed, and when.
 func (c *Call) Failure(want []int32, now time.Time) error {
 	if slices.Contains(want, int32(c.Status)) {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Goal is what an Action asks for.
+// Goal is the state that an Action asks for.
 type Goal struct {
 	Generation int64
 	// Inputs is the digest of what a run does. Runs with the same inputs don't repeat.
@@ -27,7 +27,7 @@ type Goal struct {
 	Retry   Retry
 }
 
-// Destroy is what happens to an Action that is deleted.
+// Destroy is the treatment of an Action that is deleted.
 type Destroy int
 
 // The kinds of destruction.
@@ -56,7 +56,7 @@ func (r Retry) After(failures int) time.Duration {
 	return min(wait, r.Max)
 }
 
-// Verb is what a step does.
+// Verb is the kind of a step.
 type Verb int
 
 // The verbs.
@@ -81,7 +81,7 @@ const (
 	Release
 )
 
-// Step is what happens next.
+// Step is the next thing to do.
 type Step struct {
 	Do Verb
 	// At is the end of a Wait.
@@ -203,7 +203,7 @@ func ending(g Goal, s *v1alpha1.ActionStatus, now time.Time) Step {
 		return record
 	case r.State == v1alpha1.RunSucceeded:
 		return Step{Do: Release}
-	case r.Generation != g.Generation: // somebody has changed the destroy
+	case r.Generation != g.Generation: // the destroy has changed
 		return record
 	case r.Permanent || r.State == v1alpha1.RunCancelled:
 		return Step{}

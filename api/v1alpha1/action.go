@@ -24,7 +24,7 @@ type Action struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what to run, and when.
+	// spec has the request to run, and when to run it.
 	Spec ActionSpec `json:"spec"`
 	// status is the observed state, written by pequod-actions. Until pequod-actions has seen
 	// the Action, phase is Pending, observedGeneration is -1, and the condition Ready is
@@ -267,7 +267,7 @@ type HTTPCancel struct {
 	URL ActionExpression `json:"url"`
 }
 
-// HTTPRepeat says what happens to a request without an answer.
+// HTTPRepeat is the treatment of a request without an answer.
 //
 // +kubebuilder:validation:Enum=Key;Never
 type HTTPRepeat string
@@ -285,7 +285,7 @@ type ExternalExecutor struct {
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^https?://[^/?#@]+[^?#]*$`
 	URL string `json:"url"`
-	// inputs is what the run gets.
+	// inputs are the values that the run gets.
 	//
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -347,7 +347,7 @@ const (
 	DriftOnlyReport DriftReaction = "Report"
 )
 
-// Approval says whether runs need one.
+// Approval is None or Required.
 //
 // +kubebuilder:validation:Enum=None;Required
 type Approval string

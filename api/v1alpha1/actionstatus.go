@@ -31,7 +31,7 @@ type ActionStatus struct {
 	// +kubebuilder:validation:MaxProperties=100
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Outputs map[string]runtime.RawExtension `json:"outputs,omitempty"`
-	// plan is what the current run would do, and waits for approval.
+	// plan has the changes that the current run would make. It waits for approval.
 	Plan *ActionPlan `json:"plan,omitempty"`
 	// lastCheck is the result of the last check for drift.
 	LastCheck *CheckResult `json:"lastCheck,omitempty"`
@@ -70,7 +70,7 @@ const (
 	ActionInitializing ActionPhase = "Initializing"
 	// ActionPlanning Actions have a run that makes a plan.
 	ActionPlanning ActionPhase = "Planning"
-	// ActionWaitingForApproval Actions have a plan that nobody has approved.
+	// ActionWaitingForApproval Actions have a plan that waits for approval.
 	ActionWaitingForApproval ActionPhase = "WaitingForApproval"
 	// ActionApplying Actions have a run in progress.
 	ActionApplying ActionPhase = "Applying"
@@ -82,7 +82,7 @@ const (
 	ActionDestroying ActionPhase = "Destroying"
 )
 
-// RunPurpose is what a run is for.
+// RunPurpose is the purpose of a run.
 //
 // +kubebuilder:validation:Enum=Apply;Check;Destroy
 type RunPurpose string
@@ -214,7 +214,7 @@ type AppliedRun struct {
 	Destroy *ActionDestroy `json:"destroy,omitempty"`
 }
 
-// ActionPlan is what a run would do.
+// ActionPlan has the changes that a run would make.
 type ActionPlan struct {
 	// digest identifies the plan, as sha256:HEX. The annotation pequod.io/approved-plan with
 	// this value approves it.

@@ -43,7 +43,7 @@ type outcome struct {
 	code          int
 }
 
-// reach is what a process may read besides the directory of the server: the cluster of the
+// reach has what a process may read besides the directory of the server: the cluster of the
 // kubeconfig, without any limits, or revisions of the git repository.
 type reach struct{ cluster, revisions bool }
 

@@ -198,7 +198,7 @@ type call struct {
 	problems, differs bool
 	// validate are the arguments for the problems of a failed command, or nil.
 	validate []string
-	// may is what the process may read. Revisions are added for references that name one.
+	// may has what the process may read. Revisions are added for references that name one.
 	may reach
 }
 

@@ -99,7 +99,7 @@ func (s *pageSource) Diff(ctx context.Context, namespace, name string, w io.Writ
 	return s.files.diff(ctx, s.applier, inventory.Owner{Namespace: namespace, Name: name}, w)
 }
 
-// graphView is what one page has been sent of a graph.
+// graphView has the parts of a graph that one page was sent.
 type graphView struct {
 	source *pageSource
 	owner  inventory.Owner

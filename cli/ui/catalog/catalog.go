@@ -53,13 +53,13 @@ func New(a *applier.Applier, namespace string, given []inventory.Owner) *Catalog
 	return c
 }
 
-// A View is what one reader knows of a catalog. The zero value knows nothing.
+// A View has the part of a catalog that one reader knows. The zero value knows nothing.
 type View struct {
 	seen map[inventory.Owner]Summary
 	last Update
 }
 
-// Update is what changed for a reader.
+// Update has the changes for a reader.
 type Update struct {
 	// Graphs are new or changed, in the order of namespaces and names. Gone are the others
 	// that the reader knew.

@@ -104,7 +104,7 @@
     }
   };
 
-  // Rows don't move under the hands of somebody who is in the list: they are sorted again
+  // Rows don't move while the focus is in the list: they are sorted again
   // when the focus leaves it.
   const soon = () => {
     if (list.contains(document.activeElement)) { stale = true; return; }
@@ -293,7 +293,7 @@
   });
   const follow = (focus) => {
     let key = "";
-    try { key = decodeURI(location.hash.slice(1)); } catch { /* somebody has edited the address */ }
+    try { key = decodeURI(location.hash.slice(1)); } catch { /* the address was edited */ }
     key = /^[a-z0-9-]+\/[a-z0-9.-]+$/.test(key) ? key : "";
     if (key !== opened) open(key, focus);
   };

@@ -1,5 +1,5 @@
 // Package server is the HTTP server of pequod ui: it lets one person on this machine read
-// the page, and nobody and nothing else.
+// the page, and nothing else.
 //
 //   - server.go: the server and its handlers
 //   - guard.go: the checks of every request
