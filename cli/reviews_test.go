@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/pequod-io/pequod/review"
 )
 
 // reviewFormats are the formats of a report with the extensions of their expected output.
@@ -58,9 +61,41 @@ func TestReviews(t *testing.T) {
 				if format == "text" {
 					data = fmt.Appendf(data, "\nexit code %d\n", code)
 				}
+				if format == "json" {
+					checkFieldLines(t, repo, data)
+				}
 				compareGolden(t, filepath.Join(dir, name+"."+extension), data)
 			}
 		})
+	}
+}
+
+// checkFieldLines checks that every changed field of a report in JSON is at its place: in the
+// repository, or in its commit if the field is removed.
+func checkFieldLines(t *testing.T, repo string, data []byte) {
+	t.Helper()
+	var report review.JSON
+	if err := json.Unmarshal(data, &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range report.Groups {
+		for _, in := range g.Instances {
+			for _, f := range in.Fields {
+				text, err := os.ReadFile(filepath.Join(repo, f.File))
+				if _, path, ok := strings.Cut(f.File, ":"); ok {
+					out, _ := runIn(t, repo, "git", "show", "HEAD:"+path)
+					text, err = []byte(out), nil
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				name := f.Path[strings.LastIndex(f.Path, ".")+1:]
+				lines := strings.Split(string(text), "\n")
+				if f.Line > len(lines) || !strings.HasPrefix(lines[f.Line-1][f.Column-1:], name) {
+					t.Errorf("%s of %s is not at %s:%d:%d", f.Path, in.Name, f.File, f.Line, f.Column)
+				}
+			}
+		}
 	}
 }
 

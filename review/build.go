@@ -180,7 +180,7 @@ func assign(pairs []*pair, d objectdiff.Diff) {
 // addInstances adds the pairs that change to the report, and counts the others.
 func (r *Report) addInstances(pairs []*pair, consequences map[objectdiff.Key][]forecast.Consequence) {
 	for _, p := range pairs {
-		in := Instance{Action: objectdiff.Modify}
+		in := Instance{Action: objectdiff.Modify, Base: p.base, Head: p.head}
 		from := p.head
 		switch {
 		case p.base == nil:

@@ -86,7 +86,18 @@ type JSONGroup struct {
 // JSONInstance is the JSON form of an instance, with its place in the head.
 type JSONInstance struct {
 	objectdiff.Instance
-	Line int `json:"line,omitempty"`
+	Line   int         `json:"line,omitempty"`
+	Column int         `json:"column,omitempty"`
+	Fields []JSONField `json:"fields,omitempty"`
+}
+
+// JSONField is the JSON form of a [Field].
+type JSONField struct {
+	Path   string            `json:"path"`
+	Action objectdiff.Action `json:"action"`
+	File   string            `json:"file"`
+	Line   int               `json:"line"`
+	Column int               `json:"column"`
 }
 
 // JSONObject is the JSON form of a changed object.
@@ -136,8 +147,11 @@ func (r *Report) jsonGroup(g Group) JSONGroup {
 	diff := shown.diff().Report()
 	out := JSONGroup{Title: g.Title, Action: shown.Action, ValuesDiffer: g.ValuesDiffer, Plan: diff.Plan, Objects: []JSONObject{}}
 	for _, i := range g.Instances {
-		in := r.Instances[i]
-		out.Instances = append(out.Instances, JSONInstance{in.Instance, in.At.Line})
+		in := JSONInstance{Instance: r.Instances[i].Instance, Line: r.Instances[i].At.Line, Column: r.Instances[i].At.Column}
+		for _, f := range r.Instances[i].Fields {
+			in.Fields = append(in.Fields, JSONField{f.Path, f.Action, f.At.File, f.At.Line, f.At.Column})
+		}
+		out.Instances = append(out.Instances, in)
 	}
 	together := r.Together(g)
 	for i, o := range diff.Objects {

@@ -119,6 +119,22 @@ func (in *Instance) Alone() bool {
 	return o.Node == "" && o.Kind == in.Kind && o.Namespace == in.Namespace && o.Name == in.Name
 }
 
+// String returns the field with its position.
+func (f Field) String() string {
+	return f.At.String() + ": " + f.Path + f.Suffix()
+}
+
+// Suffix returns what follows the path of a field that only one side has.
+func (f Field) Suffix() string {
+	switch f.Action {
+	case objectdiff.Add:
+		return " (added)"
+	case objectdiff.Remove:
+		return " (removed)"
+	}
+	return ""
+}
+
 // Note names the instance of a group whose changes are shown, or is "" for a single one.
 func (r *Report) Note(g Group) string {
 	switch {

@@ -87,12 +87,26 @@ type Instance struct {
 	At problem.Position
 	// Path is the path of the file in the repository.
 	Path string
+	// Base and Head are the instance on both sides. Either is nil if that side has none.
+	Base, Head *Unit
+	// Fields are those in which the documents of both sides differ. It is empty for an
+	// instance that only one side has, and if something else changes the objects.
+	Fields []Field
 	// Group is the index in [Report.Groups].
 	Group int
 	// Before and After are the graphs. Either is nil if that side has none.
 	Before, After *v1alpha1.ResourceGraph
 	// Objects are the changed objects of the instance, sorted as in objectdiff.Diff.
 	Objects []Object
+}
+
+// Field is a changed field of an instance's document. Its value is nowhere in a report: it
+// may be a secret.
+type Field struct {
+	Path   string
+	Action objectdiff.Action
+	// At is the place in the head, or in the base for a removed field.
+	At Place
 }
 
 // Object is a changed object.

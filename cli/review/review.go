@@ -216,7 +216,11 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 			return nil, err
 		}
 	}
-	return review.New(base.Tree, head.Tree, sides.Inputs(ctx, env, base, head))
+	r, err := review.New(base.Tree, head.Tree, sides.Inputs(ctx, env, base, head))
+	if err == nil {
+		sides.AddFields(r, base, head)
+	}
+	return r, err
 }
 
 // reportGarbage is the growth of the heap over the live data that triggers a collection

@@ -20,6 +20,7 @@ type instance struct {
 	Name      string
 	Namespace string
 	At        place
+	Fields    []place
 }
 
 // entry is a changed object. In a block of several instances it is that of the first one.
@@ -57,7 +58,7 @@ func (o Options) block(r *review.Report, indexes []int, ids map[int]map[objectdi
 		in := &r.Instances[i]
 		ids[i] = entries
 		name := objectdiff.Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
-		b.Instances = append(b.Instances, instance{Name: name, Namespace: in.Namespace, At: o.at(in)})
+		b.Instances = append(b.Instances, instance{Name: name, Namespace: in.Namespace, At: o.at(in), Fields: o.fields(in.Fields)})
 	}
 	return b
 }

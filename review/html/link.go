@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/review"
 )
 
 // place is a position in a file, with its address if there is one.
@@ -34,4 +35,15 @@ func (o Options) place(at problem.Position, path string) place {
 		p.Href = strings.NewReplacer("{file}", strings.Join(segments, "/"), "{line}", strconv.Itoa(max(1, at.Line))).Replace(o.Source)
 	}
 	return p
+}
+
+// fields returns the changed fields of a document. One that is removed has no line to open.
+func (o Options) fields(all []review.Field) []place {
+	var places []place
+	for _, f := range all {
+		p := o.place(f.At.Position, f.At.Path)
+		p.Text = shown(f.Path + ":" + strconv.Itoa(f.At.Line) + f.Suffix())
+		places = append(places, p)
+	}
+	return places
 }

@@ -14,6 +14,9 @@ func (b *writer) group(r *review.Report, number int, g review.Group) {
 	fmt.Fprintf(b, "\n#### %s\n\n", escape(g.Title))
 	if len(g.Instances) == 1 {
 		fmt.Fprintf(b, "%s\n\n", code(r.Shown(g).Place()))
+		if b.fields(r.Shown(g).Fields, "") {
+			b.WriteByte('\n')
+		}
 	} else {
 		b.instances(r, g)
 	}
@@ -36,8 +39,24 @@ func (b *writer) instances(r *review.Report, g review.Group) {
 			break
 		}
 		fmt.Fprintf(b, "- %s\n", code(r.Instances[i].Place()))
+		if k == 0 {
+			b.fields(r.Instances[i].Fields, "  ")
+		}
 	}
 	b.WriteString("\n</details>\n\n")
+}
+
+// fields lists the changed fields of a document, and reports whether there are any.
+func (b *writer) fields(all []review.Field, indent string) bool {
+	for k, f := range all {
+		if k >= b.cut.names {
+			b.names += len(all) - k
+			fmt.Fprintf(b, "%s- … %d more\n", indent, len(all)-k)
+			break
+		}
+		fmt.Fprintf(b, "%s- %s\n", indent, code(f.String()))
+	}
+	return len(all) > 0
 }
 
 // object writes one object as a folded section, whose summary has the worst consequence.

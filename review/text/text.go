@@ -145,8 +145,11 @@ func (b writer) inputs(all []review.Input) {
 func (b writer) group(r *review.Report, g review.Group) {
 	b.printf("\n")
 	b.title(g.Title)
-	for _, i := range g.Instances {
+	for k, i := range g.Instances {
 		b.printf("  %s\n", source.Escape(r.Instances[i].Place(), ""))
+		if k == 0 {
+			b.documentFields(r.Instances[i].Fields)
+		}
 	}
 	if note := r.Note(g); note != "" {
 		b.printf("  %s\n", source.Escape(note, ""))
@@ -163,6 +166,13 @@ func (b writer) objects(r *review.Report, g review.Group, indent int) {
 			b.printf("\n")
 		}
 		b.object(&shown.Objects[i], indent, together[i])
+	}
+}
+
+// documentFields prints the changed fields of a document.
+func (b writer) documentFields(all []review.Field) {
+	for _, f := range all {
+		b.printf("    %s\n", source.Escape(review.Clip(f.String()), ""))
 	}
 }
 
