@@ -19,7 +19,7 @@ type sides struct {
 	changed       map[objectdiff.Key]*objectdiff.ObjectDiff
 }
 
-// live is what a cluster knows beside the objects of both sides.
+// live has the facts of a cluster that the objects of both sides lack.
 type live struct{ used Used }
 
 // Used has the amounts that live ResourceQuotas count, by their resources. They include
