@@ -66,6 +66,9 @@ func TestAPIIsDown(t *testing.T) {
 	// Of its own: a broken group concerns all tests that search or collect garbage.
 	b := idle(t, harness.StartOwn(t))
 	b.patience = 2 * time.Minute
+	// A watch that is open stays open when its group becomes an aggregated one. That of an
+	// API server that goes down ends, so watches are begun again soon.
+	b.options.Relist = 10 * time.Second
 	const group = "downtest.example.com"
 	b.define(group, strings.Replace(boxes, "Cluster", "Namespaced", 1))
 	b.start(b.Config)
