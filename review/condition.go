@@ -16,8 +16,8 @@ const (
 	DataLoss Condition = "data-loss"
 	// Restarts is met if Pods end.
 	Restarts Condition = "restarts"
-	// Breaking is met if a definition breaks its users, an instance is no longer valid, or
-	// the API server refuses a change.
+	// Breaking is met if a definition breaks its users, an instance is no longer valid, the
+	// API server refuses a change, or a selector no longer matches Pods.
 	Breaking Condition = "breaking"
 	// Unowned is met if an object stays in the cluster without an owner.
 	Unowned Condition = "unowned"
@@ -35,7 +35,7 @@ func conditionsOf(rule string) []Condition {
 	switch rule {
 	case objectdiff.RuleLoss, string(forecast.Lost):
 		return []Condition{DataLoss}
-	case objectdiff.RuleImmutable, objectdiff.RuleRefused: // also the effect
+	case objectdiff.RuleImmutable, objectdiff.RuleRefused, objectdiff.RuleSelector: // also the effect of a refusal
 		return []Condition{Breaking}
 	case objectdiff.RuleOrphan:
 		return []Condition{Unowned}

@@ -67,6 +67,7 @@ func addWarnings(d *Diff, before, after []Object) {
 			warnSelectors(o, before, after)
 		case Remove:
 			warnRemoved(o)
+			warnServices(o, before, after)
 		}
 	}
 	// A rename concerns two objects, so it is looked for after the others.

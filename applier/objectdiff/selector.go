@@ -7,9 +7,9 @@ import (
 	"github.com/pequod-io/pequod/internal/jsonvalue"
 )
 
-// warnSelectors warns of selectors that matched Pods of the old objects and match
-// none of the new ones. Only the Pod templates of both sides are considered:
-// other Pods in the cluster are unknown.
+// warnSelectors warns of selectors that matched Pods of the old objects and match none of
+// the new ones, and of Services whose new selector no Pod matches that runs now. Only the
+// Pod templates of both sides are considered: other Pods in the cluster are unknown.
 //
 // A Service has its labels directly in spec.selector, a PodDisruptionBudget in
 // matchLabels. matchExpressions are not evaluated. A selector that matched
@@ -17,7 +17,7 @@ import (
 func warnSelectors(o *ObjectDiff, before, after []Object) {
 	switch {
 	case o.is("", "Service"):
-		warnSelector(o, jsonvalue.Field(o.old.body, "spec", "selector"), jsonvalue.Field(o.new.body, "spec", "selector"), before, after)
+		warnSelector(o, serviceSelector(o.old), serviceSelector(o.new), before, after)
 	case o.is("policy", "PodDisruptionBudget"):
 		warnSelector(o, jsonvalue.Field(o.old.body, "spec", "selector", "matchLabels"),
 			jsonvalue.Field(o.new.body, "spec", "selector", "matchLabels"), before, after)
@@ -29,7 +29,9 @@ func warnSelectors(o *ObjectDiff, before, after []Object) {
 		if selector != nil && !matches(selector, labels) && matches(jsonvalue.Field(o.old.body, "spec", "selector", "matchLabels"),
 			jsonvalue.Field(o.old.body, "spec", "template", "metadata", "labels")) {
 			o.warn(RuleSelector, "spec.template.metadata.labels", "don't match spec.selector: the API server refuses it")
+			return
 		}
+		warnServices(o, before, after)
 	}
 }
 
@@ -39,27 +41,62 @@ func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []O
 	if reflect.DeepEqual(oldSelector, newSelector) || newSelector == nil {
 		return
 	}
-	// match returns the first workload in the namespace whose Pods match.
-	match := func(selector any, objects []Object) string {
-		for i := range objects {
-			w := &objects[i]
-			if w.Namespace != o.Namespace {
-				continue
-			}
-			for _, labels := range []any{
-				jsonvalue.Field(w.body, "spec", "template", "metadata", "labels"),
-				jsonvalue.Field(w.body, "spec", "jobTemplate", "spec", "template", "metadata", "labels"),
-			} {
-				if labels != nil && matches(selector, labels) {
-					return w.String()
-				}
-			}
+	old := selected(oldSelector, o.Namespace, before)
+	if old == nil {
+		return
+	}
+	switch now := selected(newSelector, o.Namespace, after); {
+	case now == nil:
+		o.warn(RuleSelector, "spec.selector", "no longer matches any Pods; it matched those of %s", old)
+	case o.is("", "Service") && selected(newSelector, o.Namespace, before) == nil:
+		o.warn(RuleSelector, "spec.selector", "matches no Pods that run now: the Service has no endpoints until new Pods of %s are ready", now)
+	}
+}
+
+// warnServices warns of Services that keep their selector, and lose the Pods of a workload
+// because the labels of its Pods change or because it is removed.
+func warnServices(o *ObjectDiff, before, after []Object) {
+	for i := range after {
+		s := &after[i]
+		selector := serviceSelector(s)
+		if s.Group != "" || s.Kind != "Service" || s.Namespace != o.Namespace ||
+			!selects(selector, o.old) || selected(selector, s.Namespace, after) != nil {
+			continue
 		}
-		return ""
+		same := func(b Object) bool { return b.Key == s.Key && reflect.DeepEqual(serviceSelector(&b), selector) }
+		switch {
+		case !slices.ContainsFunc(before, same):
+		case o.new == nil:
+			o.warn(RuleSelector, "", "%s stays, and has no endpoints without it", s)
+		default:
+			o.warn(RuleSelector, "spec.template.metadata.labels", "no longer match the selector of %s, which loses its endpoints", s)
+		}
 	}
-	if workload := match(oldSelector, before); workload != "" && match(newSelector, after) == "" {
-		o.warn(RuleSelector, "spec.selector", "no longer matches any Pods; it matched those of %s", workload)
+}
+
+func serviceSelector(s *Object) any { return jsonvalue.Field(s.body, "spec", "selector") }
+
+// selected returns the first workload of a namespace whose Pods match a selector, or nil.
+func selected(selector any, namespace string, objects []Object) *Object {
+	for i := range objects {
+		if w := &objects[i]; w.Namespace == namespace && selects(selector, w) {
+			return w
+		}
 	}
+	return nil
+}
+
+// selects reports whether the Pods of a workload match a selector.
+func selects(selector any, w *Object) bool {
+	for _, labels := range []any{
+		jsonvalue.Field(w.body, "spec", "template", "metadata", "labels"),
+		jsonvalue.Field(w.body, "spec", "jobTemplate", "spec", "template", "metadata", "labels"),
+	} {
+		if labels != nil && matches(selector, labels) {
+			return true
+		}
+	}
+	return false
 }
 
 // matches reports whether labels have every label of a selector. An empty

@@ -1,0 +1,107 @@
+package objectdiff
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// A Service without endpoints is a danger, whichever object has changed.
+func TestServicesWithoutEndpoints(t *testing.T) {
+	service := func(name, selector string) string {
+		return fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: shop}, spec: {selector: {%s}}}", name, selector)
+	}
+	deployment := func(name, labels string) string {
+		return fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s, namespace: shop}, spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {%s}}}}}", name, labels)
+	}
+	for name, test := range map[string]struct {
+		before, after []string
+		want          string // the warnings
+	}{
+		"nothing matches": {
+			[]string{service("web", "app: web"), deployment("web", "app: web")},
+			[]string{service("web", "app: wbe"), deployment("web", "app: web")},
+			"Service shop/web: spec.selector: no longer matches any Pods; it matched those of Deployment shop/web",
+		},
+		"only new Pods match": {
+			[]string{service("web", "app: web"), deployment("web", "app: web")},
+			[]string{service("web", "app: web, v: two"), deployment("web", "app: web, v: two")},
+			"Service shop/web: spec.selector: matches no Pods that run now: the Service has no endpoints until new Pods of Deployment shop/web are ready",
+		},
+		"running Pods match": {
+			[]string{service("web", "app: web"), deployment("web", "app: web, v: two")},
+			[]string{service("web", "app: web, v: two"), deployment("web", "app: web, v: two")},
+			"",
+		},
+		"a running workload takes over": {
+			[]string{service("web", "v: blue"), deployment("blue", "app: web, v: blue"), deployment("green", "app: web, v: green")},
+			[]string{service("web", "v: green"), deployment("blue", "app: web, v: blue"), deployment("green", "app: web, v: green")},
+			"",
+		},
+		"the labels of the Pods change": {
+			[]string{service("web", "v: one"), deployment("web", "app: web, v: one")},
+			[]string{service("web", "v: one"), deployment("web", "app: web, v: two")},
+			"Deployment shop/web: spec.template.metadata.labels: no longer match the selector of Service shop/web, which loses its endpoints",
+		},
+		"other Pods remain": {
+			[]string{service("web", "v: one"), deployment("web", "app: web, v: one"), deployment("old", "app: web, v: one")},
+			[]string{service("web", "v: one"), deployment("web", "app: web, v: two"), deployment("old", "app: web, v: one")},
+			"",
+		},
+		"the workload is removed": {
+			[]string{service("web", "app: web"), deployment("web", "app: web")},
+			[]string{service("web", "app: web")},
+			"Deployment shop/web: Service shop/web stays, and has no endpoints without it",
+		},
+		"both are removed": {
+			[]string{service("web", "app: web"), deployment("web", "app: web")}, nil, "",
+		},
+		"the service is removed": {
+			[]string{service("web", "v: one"), deployment("web", "app: web, v: one")},
+			[]string{deployment("web", "app: web, v: two")}, "",
+		},
+		"no selector": {
+			[]string{service("web", ""), deployment("web", "app: web")},
+			[]string{service("web", ""), deployment("web", "app: web, v: two")}, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Compare(parse(t, test.before), parse(t, test.after))
+			var got []string
+			for _, o := range d.Objects {
+				for _, w := range o.Warnings {
+					if w.Rule == RuleSelector {
+						at := o.Key.String() + ": "
+						if w.Path != "" {
+							at += w.Path + ": "
+						}
+						got = append(got, at+w.Message)
+					}
+				}
+			}
+			if text := strings.Join(got, "\n"); text != test.want {
+				t.Errorf("warnings:\n%s\nwant:\n%s", text, test.want)
+			}
+		})
+	}
+}
+
+// parse returns the objects of manifests.
+func parse(t *testing.T, manifests []string) []Object {
+	t.Helper()
+	var all []Object
+	for _, text := range manifests {
+		var manifest map[string]any
+		if err := yaml.Unmarshal([]byte(text), &manifest); err != nil {
+			t.Fatal(err)
+		}
+		objects, err := FromManifest(manifest, "x.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, objects...)
+	}
+	return all
+}
