@@ -86,7 +86,7 @@ build: ## Build bin/pequod, bin/pequod-applier and bin/pequod-manager
 	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # Packages whose tests use the test cluster, the longest first. It is built while the other tests run.
-CLUSTER_PKGS := ./cmd/pequod-manager ./applier/controller ./cmd/pequod-applier ./cmd/pequod-actions ./test/docs ./cli/clusterscripts ./cli/ui/... ./operator/... \
+CLUSTER_PKGS := ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions ./cmd/pequod-applier ./test/docs ./cli/clusterscripts ./cli/ui/... ./operator/... \
 	./applier ./applier/rbac ./inventory/configmap ./inventory/stored ./applier/cause ./applier/localapply ./applier/program ./config/plugins ./test/...
 
 # How many of these packages are tested at once. Their tests mostly wait, but control planes need
