@@ -56,11 +56,16 @@ func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []O
 // warnServices warns of Services that keep their selector, and lose the Pods of a workload
 // because the labels of its Pods change or because it is removed.
 func warnServices(o *ObjectDiff, before, after []Object) {
+	if o.new != nil && reflect.DeepEqual(podLabels(o.old), podLabels(o.new)) {
+		return
+	}
 	for i := range after {
 		s := &after[i]
+		if s.Group != "" || s.Kind != "Service" || s.Namespace != o.Namespace {
+			continue
+		}
 		selector := serviceSelector(s)
-		if s.Group != "" || s.Kind != "Service" || s.Namespace != o.Namespace ||
-			!selects(selector, o.old) || selected(selector, s.Namespace, after) != nil {
+		if !selects(selector, o.old) || selected(selector, s.Namespace, after) != nil {
 			continue
 		}
 		same := func(b Object) bool { return b.Key == s.Key && reflect.DeepEqual(serviceSelector(&b), selector) }
@@ -88,15 +93,16 @@ func selected(selector any, namespace string, objects []Object) *Object {
 
 // selects reports whether the Pods of a workload match a selector.
 func selects(selector any, w *Object) bool {
-	for _, labels := range []any{
-		jsonvalue.Field(w.body, "spec", "template", "metadata", "labels"),
-		jsonvalue.Field(w.body, "spec", "jobTemplate", "spec", "template", "metadata", "labels"),
-	} {
-		if labels != nil && matches(selector, labels) {
-			return true
-		}
+	labels := podLabels(w)
+	return labels != nil && matches(selector, labels)
+}
+
+// podLabels returns the labels in the Pod template of a workload, or nil.
+func podLabels(w *Object) any {
+	if w.is("batch", "CronJob") {
+		return jsonvalue.Field(w.body, "spec", "jobTemplate", "spec", "template", "metadata", "labels")
 	}
-	return false
+	return jsonvalue.Field(w.body, "spec", "template", "metadata", "labels")
 }
 
 // matches reports whether labels have every label of a selector. An empty
