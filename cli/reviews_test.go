@@ -70,8 +70,8 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-// checkFieldLines checks that every changed field of a report in JSON is at its place: in the
-// repository, or in its commit if the field is removed.
+// checkFieldLines checks that every changed field of a report in JSON is at its place in the
+// instance and in the module: in the repository, or in its commit if the field is removed.
 func checkFieldLines(t *testing.T, repo string, data []byte) {
 	t.Helper()
 	var report review.JSON
@@ -81,23 +81,45 @@ func checkFieldLines(t *testing.T, repo string, data []byte) {
 	for _, g := range report.Groups {
 		for _, in := range g.Instances {
 			for _, f := range in.Fields {
-				text, err := os.ReadFile(filepath.Join(repo, f.File))
-				if _, path, ok := strings.Cut(f.File, ":"); ok {
-					out, _ := runIn(t, repo, "git", "show", "HEAD:"+path)
-					text, err = []byte(out), nil
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				name := f.Path[strings.LastIndex(f.Path, ".")+1:]
-				lines := strings.Split(string(text), "\n")
-				if f.Line > len(lines) || !strings.HasPrefix(lines[f.Line-1][f.Column-1:], name) {
+				if text := lineOf(t, repo, f); !strings.HasPrefix(text[f.Column-1:], lastName(f)) {
 					t.Errorf("%s of %s is not at %s:%d:%d", f.Path, in.Name, f.File, f.Line, f.Column)
+				}
+			}
+		}
+		for _, o := range g.Objects {
+			if o.Node != "" && len(o.ModuleFields) != len(o.Changes) {
+				t.Errorf("%s %s has %d changed fields, and %d with a place in the module", o.Kind, o.Name, len(o.Changes), len(o.ModuleFields))
+			}
+			for _, f := range o.ModuleFields {
+				parent, _, _ := strings.Cut(f.Path, "."+lastName(f)) // of a map that comes from the instance
+				if text := lineOf(t, repo, f); !strings.Contains(text, lastName(f)) && !strings.Contains(text, parent+": ") {
+					t.Errorf("%s of %s %s is not set at %s:%d", f.Path, o.Kind, o.Name, f.File, f.Line)
 				}
 			}
 		}
 	}
 }
+
+// lineOf returns the line of a field.
+func lineOf(t *testing.T, repo string, f review.JSONField) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repo, f.File))
+	if _, path, ok := strings.Cut(f.File, ":"); ok {
+		out, _ := runIn(t, repo, "git", "show", "HEAD:"+path)
+		text, err = []byte(out), nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	if f.Line > len(lines) {
+		t.Fatalf("%s has no line %d", f.File, f.Line)
+	}
+	return lines[f.Line-1]
+}
+
+// lastName returns the last name of a field's path.
+func lastName(f review.JSONField) string { return f.Path[strings.LastIndex(f.Path, ".")+1:] }
 
 // compareGolden compares data with a file, or writes the file with -update.
 func compareGolden(t *testing.T, file string, data []byte) {

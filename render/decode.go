@@ -40,8 +40,10 @@ type decoder struct {
 	// adopted are the existing objects that the graph may take over, or nil.
 	adopted *v1alpha1.Adopt
 	// output is #Render.output, where positions of the whole graph are looked up.
-	output  cue.Value
-	unknown *unknowns // nil if everything must be known
+	output cue.Value
+	// instance is the file of an instance whose positions positionOf leaves out, or "".
+	instance string
+	unknown  *unknowns // nil if everything must be known
 }
 
 // decodedNode is a node with the value that it was read from.
@@ -319,7 +321,7 @@ func (d *decoder) positionOf(id, path string) problem.Position {
 			break
 		}
 		v = next
-		if p := cuesyntax.ValuePosition(v); p.File != "" {
+		if p := cuesyntax.ValuePosition(v); p.File != "" && p.File != d.instance {
 			at = p
 		}
 	}

@@ -10,6 +10,7 @@
 //   - [Renderer.Render] checks the input (input.go, conversion.go) and turns the
 //     output into a graph (decode.go, node.go, output.go, graph.go), which
 //     policies see before it is sealed (policy.go, seal.go);
+//   - [Renderer.Locate] finds the lines of a module that set fields (locate.go);
 //   - [Each] renders many instances in parallel, each bounded in time and memory
 //     (pool.go, watchdog.go).
 //

@@ -104,6 +104,8 @@ type JSONField struct {
 type JSONObject struct {
 	objectdiff.ObjectReport
 	Node string `json:"node,omitempty"`
+	// ModuleFields has the places at which the module sets the fields of Changes.
+	ModuleFields []JSONField `json:"moduleFields,omitempty"`
 	// Consequences are those of the first instance, and Together those of all instances of
 	// a group of several.
 	Consequences []forecast.Consequence `json:"consequences,omitempty"`
@@ -148,20 +150,27 @@ func (r *Report) jsonGroup(g Group) JSONGroup {
 	out := JSONGroup{Title: g.Title, Action: shown.Action, ValuesDiffer: g.ValuesDiffer, Plan: diff.Plan, Objects: []JSONObject{}}
 	for _, i := range g.Instances {
 		in := JSONInstance{Instance: r.Instances[i].Instance, Line: r.Instances[i].At.Line, Column: r.Instances[i].At.Column}
-		for _, f := range r.Instances[i].Fields {
-			in.Fields = append(in.Fields, JSONField{f.Path, f.Action, f.At.File, f.At.Line, f.At.Column})
-		}
+		in.Fields = jsonFields(r.Instances[i].Fields)
 		out.Instances = append(out.Instances, in)
 	}
 	together := r.Together(g)
 	for i, o := range diff.Objects {
-		object := JSONObject{ObjectReport: o, Node: shown.Objects[i].Node, Consequences: shown.Objects[i].Consequences}
+		object := JSONObject{ObjectReport: o, Node: shown.Objects[i].Node, ModuleFields: jsonFields(shown.Objects[i].Fields), Consequences: shown.Objects[i].Consequences}
 		if len(g.Instances) > 1 {
 			object.Together = together[i]
 		}
 		out.Objects = append(out.Objects, object)
 	}
 	return out
+}
+
+// jsonFields returns the JSON form of fields.
+func jsonFields(fields []Field) []JSONField {
+	var all []JSONField
+	for _, f := range fields {
+		all = append(all, JSONField{f.Path, f.Action, f.At.File, f.At.Line, f.At.Column})
+	}
+	return all
 }
 
 // jsonObjects returns the JSON form of objects that are in no group.

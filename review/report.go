@@ -100,7 +100,7 @@ type Instance struct {
 	Objects []Object
 }
 
-// Field is a changed field of an instance's document. Its value is nowhere in a report: it
+// Field is a changed field of an instance's document, or of an object as a module sets it. Its value is nowhere in a report: it
 // may be a secret.
 type Field struct {
 	Path   string
@@ -118,6 +118,9 @@ type Object struct {
 	Node string
 	// Module is the place of the node in the module, on the side that has the object.
 	Module Place
+	// Fields are the changed fields with the places at which the module sets them. Only
+	// changed objects of the first instance of a group have them.
+	Fields []Field
 }
 
 // Place is a position in a file that may be in the repository.

@@ -1,6 +1,9 @@
 package objectdiff
 
-import "github.com/pequod-io/pequod/internal/jsonvalue"
+import (
+	"github.com/pequod-io/pequod/internal/jsonvalue"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
+)
 
 // Keys returns the map keys of the path, without steps into lists. The settings of a
 // node begin with "(node)".
@@ -22,6 +25,45 @@ func (o *ObjectDiff) New() *Object { return o.new }
 // Field returns the value at a path of map keys, or nil. Values of Secrets are masked
 // when they are formatted. The caller must not change it.
 func (o *Object) Field(path ...string) any { return jsonvalue.Field(o.body, path...) }
+
+// NodePath returns a path of a change as it leads from the node of the object, with the
+// indexes of list members instead of their keys: resource.spec.containers[0].image. It
+// reports false if the object has no such value.
+func (o *Object) NodePath(p Path) (string, bool) {
+	var v any = o.body
+	text := "resource"
+	if len(p) > 0 && p[0] == nodePath {
+		v, text, p = o.node, "", p[1:]
+	}
+	for _, step := range p {
+		var ok bool
+		switch step := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v, ok = m[step]
+			text = fieldpath.Join(text, step)
+		case int:
+			list, _ := v.([]any)
+			if ok = step < len(list); ok {
+				v = list[step]
+			}
+			text += fieldpath.Index(step)
+		case member:
+			list, _ := v.([]any)
+			found, _ := members(step.keys, list)
+			for i, m := range found {
+				if m.String() == step.String() {
+					v, ok = list[i], true
+					text += fieldpath.Index(i)
+				}
+			}
+		}
+		if !ok {
+			return "", false
+		}
+	}
+	return text, true
+}
 
 // Stays reports whether the object stays in the cluster when it leaves its graph.
 func (o *Object) Stays() bool { return o.policy.orphaned || o.policy.kept != "" }

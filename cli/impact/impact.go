@@ -137,6 +137,9 @@ func Compare(ctx context.Context, env command.Env, before, after *input.RenderFl
 	if err != nil {
 		return nil, err
 	}
+	if err := sides.AddModuleFields(ctx, r, base, head); err != nil {
+		return nil, err
+	}
 	m := &Report{Report: r, instances: len(head.Units) + len(head.Failures) + head.Others, skipped: head.Others}
 	m.Counts.Skipped = m.skipped
 	m.classify(base, head, metadata)

@@ -217,10 +217,11 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 		}
 	}
 	r, err := review.New(base.Tree, head.Tree, sides.Inputs(ctx, env, base, head))
-	if err == nil {
-		sides.AddFields(r, base, head)
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	sides.AddFields(r, base, head)
+	return r, sides.AddModuleFields(ctx, r, base, head)
 }
 
 // reportGarbage is the growth of the heap over the live data that triggers a collection

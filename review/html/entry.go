@@ -36,7 +36,8 @@ type entry struct {
 	Warnings     []string
 	Fields       template.HTML
 	Lines        template.HTML
-	Module       place // of the node
+	Module       place   // of the node
+	Set          []place // where the module sets the changed fields
 }
 
 // block returns the instances with the given indexes, with the objects of the first one.
@@ -88,7 +89,7 @@ func (opts Options) entry(o *review.Object, id string) entry {
 	}
 	e.Sign, e.Class = signOf(o.Action)
 	if o.Action == objectdiff.Modify {
-		e.Fields = fieldLines(&o.ObjectDiff)
+		e.Fields, e.Set = fieldLines(&o.ObjectDiff), opts.set(o)
 	}
 	if o.Recreated {
 		e.Note = "deleted and recreated"

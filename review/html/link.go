@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/review"
 )
@@ -37,12 +38,31 @@ func (o Options) place(at problem.Position, path string) place {
 	return p
 }
 
-// fields returns the changed fields of a document. One that is removed has no line to open.
+// fields returns changed fields with their lines. One that is removed has no line to open.
 func (o Options) fields(all []review.Field) []place {
 	var places []place
 	for _, f := range all {
 		p := o.place(f.At.Position, f.At.Path)
 		p.Text = shown(f.Path + ":" + strconv.Itoa(f.At.Line) + f.Suffix())
+		places = append(places, p)
+	}
+	return places
+}
+
+// set returns where a module sets the changed fields of an object, without those that have no
+// line but that of the node.
+func (o Options) set(object *review.Object) []place {
+	var places []place
+	for _, f := range object.Fields {
+		if f.At == object.Module {
+			continue
+		}
+		path := f.At.Path
+		if f.Action == objectdiff.Remove {
+			path = "" // the line is one of the base
+		}
+		p := o.place(f.At.Position, path)
+		p.Text = shown(f.Path) + " at " + p.Text
 		places = append(places, p)
 	}
 	return places
