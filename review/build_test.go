@@ -53,11 +53,11 @@ func TestNew(t *testing.T) {
 	for _, g := range r.Groups {
 		titles = append(titles, g.Title)
 	}
-	wantTitles := []string{"image 1 → 2 in 2 instances of Deployment", "Deployment shop/gone is removed", "Deployment shop/new is added"}
+	wantTitles := []string{"image a 1 → 2 in 2 instances of Deployment", "Deployment shop/gone is removed", "Deployment shop/new is added"}
 	if diff := cmp.Diff(wantTitles, titles); diff != "" {
 		t.Errorf("titles (-want +got):\n%s", diff)
 	}
-	for condition, want := range map[review.Condition]int{review.Removals: 1, review.Restarts: 2, review.Breaking: 1, review.Policy: 0} {
+	for condition, want := range map[review.Condition]int{review.Removals: 1, review.Restarts: 3, review.Breaking: 1, review.Policy: 0} {
 		if got := r.Count(condition); got != want {
 			t.Errorf("%s: %d, want %d", condition, got, want)
 		}
@@ -66,7 +66,7 @@ func TestNew(t *testing.T) {
 	if err := text.Write(&b, r, nil); err != nil {
 		t.Fatal(err)
 	}
-	if first, _, _ := strings.Cut(b.String(), "\n"); first != "1 to add, 2 to change, 1 to remove · 2 rolling restarts · 2 instances unknown" {
+	if first, _, _ := strings.Cut(b.String(), "\n"); first != "1 to add, 2 to change, 1 to remove · 1 stop · 2 rolling restarts · 2 instances unknown" {
 		t.Errorf("first line %q", first)
 	}
 }

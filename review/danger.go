@@ -88,7 +88,7 @@ func dangersOf(o *Object, instance int) []Danger {
 		add(w.Rule, w.Path, w.Message)
 	}
 	for _, c := range o.Consequences {
-		if !dangerous(c.Effect) || o.endsAlone(c.Effect) || covers(o.Warnings, c) {
+		if !dangerous(c.Effect) || o.endsAlone(c) || covers(o.Warnings, c) {
 			continue
 		}
 		add(string(c.Effect), c.Path, c.String())
@@ -96,10 +96,16 @@ func dangersOf(o *Object, instance int) []Danger {
 	return all
 }
 
-// endsAlone reports whether an effect is the end of the Pods of a removed workload, which
-// the removal says already.
-func (o *Object) endsAlone(e forecast.Effect) bool {
-	return o.Action == objectdiff.Remove && e == forecast.Stopped
+// endsAlone reports whether a consequence is the end of a removed object, which the removal
+// says already.
+func (o *Object) endsAlone(c forecast.Consequence) bool {
+	return o.Action == objectdiff.Remove && c.Effect == forecast.Stopped
+}
+
+// endsPods reports whether Pods that run now end with their removed workload. That is no danger
+// of its own, but the verdict and [Restarts] count it.
+func (o *Object) endsPods(c forecast.Consequence) bool {
+	return o.endsAlone(c) && (c.Pods > 0 || c.AllNodes)
 }
 
 // covers reports whether a warning about the same field, or one around it, tells about the

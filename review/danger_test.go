@@ -41,3 +41,34 @@ func TestDangersOfAllInstances(t *testing.T) {
 		t.Errorf("dangers %+v; want only that an autoscaler scales %s", r.Dangers, scaled)
 	}
 }
+
+// The end of the Pods of a removed workload is no danger beside the removal, but the verdict
+// and --fail-on restarts count it. A removed Service ends no Pods.
+func TestRemovedPodsEnd(t *testing.T) {
+	var before review.Tree
+	for kind, manifest := range map[string]map[string]any{
+		"Deployment": {"apiVersion": "apps/v1", "spec": map[string]any{"replicas": int64(2)}},
+		"Service":    {"apiVersion": "v1", "spec": map[string]any{"clusterIP": "10.0.0.7"}},
+	} {
+		manifest["kind"], manifest["metadata"] = kind, map[string]any{"name": "web", "namespace": "shop"}
+		objects, err := objectdiff.FromManifest(manifest, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := objectdiff.Instance{Kind: kind, Namespace: "shop", Name: "web", File: kind}
+		before.Units = append(before.Units, review.Unit{Instance: in, Path: kind, Objects: objects})
+	}
+	r, err := review.New(before, review.Tree{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.Verdict(), "0 to add, 0 to change, 2 to remove · 1 stop"; got != want {
+		t.Errorf("verdict %q, want %q", got, want)
+	}
+	if got := r.Count(review.Restarts); got != 1 {
+		t.Errorf("%d objects restart Pods, want 1", got)
+	}
+	if len(r.Dangers) != 0 {
+		t.Errorf("dangers %+v, want none", r.Dangers)
+	}
+}

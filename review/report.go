@@ -134,7 +134,7 @@ type Place struct {
 // Group is a set of instances with the same changes. The changes of the first one stand
 // for all.
 type Group struct {
-	// Title names the change, such as "image 1.4.0 → 1.5.0 in 12 instances of WebService".
+	// Title names the change, such as "image web 1.4.0 → 1.5.0 in 12 instances of WebService".
 	Title string
 	// Instances are indexes in [Report.Instances]. There is at least one.
 	Instances []int

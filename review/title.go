@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ const maxTitleValue = 60
 
 // title names a group in a few words:
 //
-//	image 1.4.0 → 1.5.0 in 12 instances of WebService
+//	image web 1.4.0 → 1.5.0 in 12 instances of WebService
 //	replicas 2 → 3 and 1 more field in WebService shop/web
 //	WebService shop/search is added
 func (r *Report) title(g Group) string {
@@ -109,7 +110,7 @@ func rank(c objectdiff.Change) int {
 	return 4 // settings of nodes
 }
 
-// field returns the change of one field, such as "image 1.4.0 → 1.5.0".
+// field returns the change of one field, such as "image web 1.4.0 → 1.5.0".
 func field(c objectdiff.Change, hidden bool) string {
 	name := source.Escape(c.Name(), "")
 	switch c.Action {
@@ -130,17 +131,21 @@ func field(c objectdiff.Change, hidden bool) string {
 	if len(before) > maxTitleValue || len(after) > maxTitleValue || strings.Contains(before+after, `\n`) {
 		return name + " changed"
 	}
-	before, after = tags(before, after)
-	return source.Escape(fmt.Sprintf("%s %s → %s", name, before, after), "")
+	if image, old, tag, ok := tags(before, after); ok {
+		name, before, after = name+" "+source.Escape(image, ""), old, tag
+	}
+	return name + source.Escape(fmt.Sprintf(" %s → %s", before, after), "")
 }
 
-// tags returns only the tags of two references to one image, and other values as they are.
-func tags(before, after string) (string, string) {
+// tags returns the tags of two references to one image, and the last element of its path. ok is
+// false for other values.
+func tags(before, after string) (image, old, tag string, ok bool) {
 	i, j := strings.LastIndexByte(before, ':'), strings.LastIndexByte(after, ':')
 	if i <= 0 || i != j || before[:i] != after[:j] || strings.Contains(before[i:], "/") || strings.ContainsAny(before[:i], " \"'{") {
-		return before, after
+		return "", "", "", false
 	}
-	return before[i+1:], after[j+1:]
+	image, _, _ = strings.Cut(path.Base(before[:i]), "@") // a digest
+	return image, before[i+1:], after[j+1:], true
 }
 
 // kinds names one object by its kind, and counts several: "Service added", "2 objects added".

@@ -34,3 +34,32 @@ func TestTitleNamesDanger(t *testing.T) {
 		t.Errorf("groups %+v; want one, %q", r.Groups, want)
 	}
 }
+
+// The title of a new tag names the image: an instance may have several.
+func TestTitleNamesImage(t *testing.T) {
+	tree := func(image string) review.Tree {
+		objects, err := objectdiff.FromManifest(map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "cache", "namespace": "shop"},
+			"spec": map[string]any{"containers": []any{map[string]any{"name": "cache", "image": image}}}}, "cache.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := objectdiff.Instance{Kind: "Pod", Namespace: "shop", Name: "cache"}
+		return review.Tree{Units: []review.Unit{{Instance: in, Path: "cache.yaml", Objects: objects}}}
+	}
+	const a, b = "aaaaaaaaaa", "bbbbbbbbbb"
+	for _, c := range []struct{ before, after, want string }{
+		{"redis:8", "redis:8.2", "image redis 8 → 8.2"},
+		{"registry.example:5000/team/redis:8", "registry.example:5000/team/redis:8.2", "image redis 8 → 8.2"},
+		{"team/redis@sha256:" + a, "team/redis@sha256:" + b, "image redis " + a + " → " + b},
+		{"redis:8", "valkey:8", "image redis:8 → valkey:8"},
+	} {
+		r, err := review.New(tree(c.before), tree(c.after), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := c.want + " in Pod shop/cache"; len(r.Groups) != 1 || r.Groups[0].Title != want {
+			t.Errorf("groups %+v; want one, %q", r.Groups, want)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (o *Object) meets(c Condition) bool {
 		return true
 	}
 	return slices.ContainsFunc(o.Consequences, func(q forecast.Consequence) bool {
-		return !o.endsAlone(q.Effect) && (slices.Contains(conditionsOf(string(q.Effect)), c) || c == Restarts && q.Effect.Restarts())
+		return (!o.endsAlone(q) || o.endsPods(q)) && (slices.Contains(conditionsOf(string(q.Effect)), c) || c == Restarts && q.Effect.Restarts())
 	})
 }
 
@@ -149,7 +149,9 @@ func (o *Object) effects() map[forecast.Effect]bool {
 		return set
 	}
 	for _, c := range o.Consequences {
-		set[c.Effect] = !o.endsAlone(c.Effect)
+		if !o.endsAlone(c) || o.endsPods(c) {
+			set[c.Effect] = true
+		}
 	}
 	for _, w := range o.Warnings {
 		switch w.Rule {
@@ -163,6 +165,14 @@ func (o *Object) effects() map[forecast.Effect]bool {
 		}
 	}
 	return set
+}
+
+// NoChanges returns a sentence for a report without changes, or "".
+func (r *Report) NoChanges() string {
+	if !r.Empty() || r.Live != nil && len(r.Live.Others) > 0 {
+		return ""
+	}
+	return "No changes."
 }
 
 // Empty reports whether nothing changes and everything is known.

@@ -102,6 +102,8 @@ func (c Consequence) Title() string {
 		pods = strconv.Itoa(c.Pods) + " Pods"
 	}
 	switch {
+	case c.Effect == InPlace && c.Path == "": // rules about whole objects are about their removal
+		return "no restart"
 	case c.Effect == Unnoticed && pods != "":
 		return "not noticed by " + pods
 	case c.Effect == Recreate && pods != "":

@@ -37,6 +37,9 @@ func write(r *review.Report, c cut) string {
 		fmt.Fprintf(b, "\nInstances: %s\n", r.Counts)
 	}
 	b.live(r.Live)
+	if text := r.NoChanges(); text != "" {
+		fmt.Fprintf(b, "\n%s\n", text)
+	}
 	b.unknown(r.Unknown)
 	b.dangers(r)
 	b.inputs(r.Inputs)
@@ -141,8 +144,8 @@ func (b *writer) inputs(all []review.Input) {
 	}
 }
 
-// titles writes the list of all groups, which names what the rest may leave out. A single group
-// has its title at its details.
+// titles writes the list of all groups with their strongest consequences. It names what the rest
+// may leave out. A single group has its title at its details.
 func (b *writer) titles(r *review.Report) {
 	if len(r.Groups) == 0 || len(r.Groups) == 1 && b.cut.groups > 0 {
 		return
@@ -154,7 +157,11 @@ func (b *writer) titles(r *review.Report) {
 			fmt.Fprintf(b, "- … %d more\n", len(r.Groups)-i)
 			return
 		}
-		fmt.Fprintf(b, "- %s\n", escape(g.Title))
+		item := escape(g.Title)
+		if worst := r.Strongest(g); worst != "" {
+			item += ": **" + escape(worst) + "**"
+		}
+		fmt.Fprintf(b, "- %s\n", item)
 	}
 }
 

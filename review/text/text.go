@@ -30,6 +30,9 @@ func Write(w io.Writer, r *review.Report, paint Paint) error {
 	b := writer{bufio.NewWriter(w), paint}
 	b.title(r.Verdict())
 	b.sides(r)
+	if text := r.NoChanges(); text != "" {
+		b.printf("\n%s\n", text)
+	}
 	b.unknown(r.Unknown)
 	b.dangers(r)
 	b.inputs(r.Inputs)

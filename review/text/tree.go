@@ -47,7 +47,7 @@ func Tree(d review.Drawing) []TreeLine {
 		}
 		l.Text = source.Escape(l.Text, "")
 		if seen[n] {
-			l.Text = source.Escape(node.ID, "") + "  (above)"
+			l.Text = source.Escape(node.ID, "") + "  (shown above)"
 			lines = append(lines, l)
 			return
 		}
