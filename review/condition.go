@@ -35,7 +35,7 @@ func conditionsOf(rule string) []Condition {
 	switch rule {
 	case objectdiff.RuleLoss, string(forecast.Lost):
 		return []Condition{DataLoss}
-	case objectdiff.RuleImmutable, objectdiff.RuleRefused, objectdiff.RuleSelector: // also the effect of a refusal
+	case objectdiff.RuleImmutable, objectdiff.RuleRefused, objectdiff.RuleSelector, string(forecast.Unreachable): // RuleRefused is also an effect
 		return []Condition{Breaking}
 	case objectdiff.RuleOrphan:
 		return []Condition{Unowned}

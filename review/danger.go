@@ -109,16 +109,17 @@ func (o *Object) endsPods(c forecast.Consequence) bool {
 }
 
 // covers reports whether a warning about the same field, or one around it, tells about the
-// effect already.
+// effect already. A workload may leave a Service without endpoints by a field or as a whole.
 func covers(warnings problem.List, c forecast.Consequence) bool {
 	rules := map[forecast.Effect][]string{
-		forecast.Refused:  {objectdiff.RuleImmutable, objectdiff.RuleRefused},
-		forecast.Recreate: {objectdiff.RuleImmutable},
-		forecast.Lost:     {objectdiff.RuleLoss, objectdiff.RuleImmutable},
-		forecast.Stopped:  {objectdiff.RuleScale},
+		forecast.Refused:     {objectdiff.RuleImmutable, objectdiff.RuleRefused},
+		forecast.Recreate:    {objectdiff.RuleImmutable},
+		forecast.Lost:        {objectdiff.RuleLoss, objectdiff.RuleImmutable},
+		forecast.Stopped:     {objectdiff.RuleScale},
+		forecast.Unreachable: {objectdiff.RuleSelector},
 	}[c.Effect]
 	return slices.ContainsFunc(warnings, func(w problem.Problem) bool {
-		return slices.Contains(rules, w.Rule) && strings.HasPrefix(c.Path, w.Path)
+		return slices.Contains(rules, w.Rule) && (c.Effect == forecast.Unreachable || strings.HasPrefix(c.Path, w.Path))
 	})
 }
 

@@ -76,6 +76,7 @@ func (r *Report) Verdict() string {
 	add(addresses, "load balancer address lost", "load balancer addresses lost")
 	add(volumes, "volume lost", "volumes lost")
 	add(others, "other loss", "other losses")
+	add(effects[forecast.Unreachable], "Service without endpoints", "Services without endpoints")
 	add(effects[forecast.Recreate], "recreation with downtime", "recreations with downtime")
 	add(effects[forecast.Stopped], "stop", "stops")
 	add(effects[forecast.RollingRestart], "rolling restart", "rolling restarts")

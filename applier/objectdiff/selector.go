@@ -56,7 +56,7 @@ func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []O
 // warnServices warns of Services that keep their selector, and lose the Pods of a workload
 // because the labels of its Pods change or because it is removed.
 func warnServices(o *ObjectDiff, before, after []Object) {
-	if o.new != nil && reflect.DeepEqual(podLabels(o.old), podLabels(o.new)) {
+	if o.new != nil && reflect.DeepEqual(podLabels(o.old), podLabels(o.new)) || o.new == nil && o.old.Stays() {
 		return
 	}
 	for i := range after {

@@ -2,10 +2,13 @@ package objectdiff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // A Service without endpoints is a danger, whichever object has changed.
@@ -104,4 +107,20 @@ func parse(t *testing.T, manifests []string) []Object {
 		all = append(all, objects...)
 	}
 	return all
+}
+
+// The Pods of a workload that its graph keeps are still there.
+func TestServiceOfKeptWorkload(t *testing.T) {
+	before := parse(t, []string{
+		"{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {selector: {app: web}}}",
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {template: {metadata: {labels: {app: web}}}}}",
+	})
+	for _, kept := range []bool{true, false} {
+		before[1].policy.orphaned = kept
+		removed := Compare(before, before[:1]).Objects
+		warned := len(removed) == 1 && slices.ContainsFunc(removed[0].Warnings, func(w problem.Problem) bool { return w.Rule == RuleSelector })
+		if warned == kept {
+			t.Errorf("kept %v: %+v", kept, removed)
+		}
+	}
 }

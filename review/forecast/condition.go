@@ -145,6 +145,10 @@ func several(name string) func(*subject) (detail, bool) {
 		return plain(func(s *subject) bool { allowed, known := s.growth(); return known && !allowed })
 	case "its class allows growth":
 		return plain(func(s *subject) bool { allowed, known := s.growth(); return known && allowed })
+	case "no Pods that run match":
+		return plain((*subject).losesEndpoints)
+	case "a Service has no other Pods":
+		return plain((*subject).takesEndpoints)
 	case "another entry has the port":
 		return plain((*subject).portKept)
 	case "a stored version is removed":

@@ -29,6 +29,8 @@ const (
 	Stopped Effect = "stopped"
 	// Recreate ends all Pods before new ones are ready: there is a downtime.
 	Recreate Effect = "recreate"
+	// Unreachable leaves a Service without endpoints.
+	Unreachable Effect = "unreachable"
 	// Refused is a change that the API server refuses until the object is recreated.
 	Refused Effect = "refused"
 	// Lost is a loss of data or of an address.
@@ -37,7 +39,7 @@ const (
 
 // Effects returns all effects, from the mildest to the most severe.
 func Effects() []Effect {
-	return []Effect{None, InPlace, Unknown, Unnoticed, Quota, Autoscaler, RollingRestart, Stopped, Recreate, Refused, Lost}
+	return []Effect{None, InPlace, Unknown, Unnoticed, Quota, Autoscaler, RollingRestart, Stopped, Recreate, Unreachable, Refused, Lost}
 }
 
 // Severity orders effects; a higher one is more severe. It is -1 for an unknown text.
@@ -62,6 +64,8 @@ func (e Effect) Title() string {
 		return "rolling restart"
 	case Recreate:
 		return "recreate with downtime"
+	case Unreachable:
+		return "Service without endpoints"
 	case Refused:
 		return "refused unless recreated"
 	case Lost:

@@ -31,6 +31,8 @@ func warned(o *objectdiff.ObjectDiff, e Effect) bool {
 		rules = []string{objectdiff.RuleImmutable, objectdiff.RuleRefused}
 	case Recreate:
 		rules = []string{objectdiff.RuleImmutable}
+	case Unreachable:
+		rules = []string{objectdiff.RuleSelector}
 	case Lost:
 		rules = []string{objectdiff.RuleLoss}
 	case Stopped:

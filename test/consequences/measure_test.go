@@ -94,12 +94,13 @@ func observe(t *testing.T, c *harness.Cluster, test Case) Observation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := watchPods(t, c)
+	watch, endpoints := watchPods(t, c), watchEndpoints(t, c)
 	t.Cleanup(func() { deleteClusterScoped(t, c, slices.Concat(s.Before, s.After)) })
 	start(t, c, watch, s, test.file.Pods)
 	was, generations := stateOf(t, c, s.Before), generationsOf(t, c, s.Before)
 	pods, _ := watch.running()
 	watch.mark()
+	endpoints.mark()
 	var o Observation
 	began := time.Now()
 	if err := change(t, c, s); err != nil {
@@ -117,6 +118,7 @@ func observe(t *testing.T, c *harness.Cluster, test Case) Observation {
 	for name, generation := range generationsOf(t, c, s.After) {
 		o.Generation = o.Generation || generations[name] > 0 && generation > generations[name]
 	}
+	o.EndpointsLost = slices.DeleteFunc(endpoints.lost(), func(name string) bool { return !slices.Contains(is.objects, "Service/"+name) })
 	o.QuotaExceeded = quotaExceeded(t, c)
 	if o.Refused == "" {
 		o.Overridden = overridden(t, c, s.After)

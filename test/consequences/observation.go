@@ -37,6 +37,8 @@ type Observation struct {
 	DataLost []string `json:"dataLost,omitempty"`
 	// ObjectsLost are other objects of the case that are deleted, too.
 	ObjectsLost []string `json:"objectsLost,omitempty"`
+	// EndpointsLost are Services that lose their ready endpoints, at least for a time.
+	EndpointsLost []string `json:"endpointsLost,omitempty"`
 	// QuotaExceeded is set if Pods or objects were refused because of a quota.
 	QuotaExceeded bool `json:"quotaExceeded,omitempty"`
 	// Overridden are changed fields that have another value after a while.
@@ -59,6 +61,8 @@ func (o Observation) Effect(c Case) forecast.Effect {
 		return forecast.Refused
 	case len(lost)+len(o.DataLost)+len(o.ObjectsLost) > 0:
 		return forecast.Lost
+	case len(o.EndpointsLost) > 0:
+		return forecast.Unreachable
 	case len(o.AddressesLost) > 0:
 		return forecast.Stopped
 	case len(o.Overridden) > 0:
