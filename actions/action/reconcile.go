@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -37,6 +38,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	defer cancel()
 	a := &v1alpha1.Action{}
 	if err := r.client.Get(ctx, req.NamespacedName, a); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.forget(req.NamespacedName)
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if !a.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(a, v1alpha1.ActionFinalizer) {
@@ -73,6 +77,8 @@ type session struct {
 	now  time.Time
 	// next is the status to write.
 	next *v1alpha1.ActionStatus
+	// recorded is set if the write records a run.
+	recorded bool
 }
 
 // write writes the status if it has changed, and Events about what has changed. The error is
@@ -93,8 +99,17 @@ func (s *session) store(ctx context.Context) (reconcile.Result, error) {
 	if err := s.client.Status().Patch(ctx, s.a, patch, client.FieldOwner(fieldManager)); err != nil {
 		return written(err)
 	}
-	s.report(&before.Status)
+	s.stored(&before.Status)
 	return s.later(), nil
+}
+
+// stored takes notice of a write, and reports what it has changed. A run that it has recorded has
+// not begun.
+func (s *session) stored(before *v1alpha1.ActionStatus) {
+	if s.recorded {
+		s.remember(func(k *known) { k.fresh = s.next.Run.Key })
+	}
+	s.report(before)
 }
 
 // later returns when the Action is due without an event.
@@ -109,20 +124,24 @@ func (s *session) later() reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(step.At.Sub(s.now), time.Millisecond)}
 }
 
-// poll returns the time of the next look at the open run.
-func (s *session) poll() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.polls[s.a.UID]
+// remember changes what is known about the Action.
+func (s *session) remember(change func(*known)) known {
+	return s.change(types.NamespacedName{Namespace: s.a.Namespace, Name: s.a.Name}, s.a.UID, change)
 }
 
+// poll returns the time of the next look at the open run.
+func (s *session) poll() time.Time { return s.remember(func(*known) {}).poll }
+
 // setPoll sets that time; the zero time removes it.
-func (s *session) setPoll(at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if at.IsZero() {
-		delete(s.polls, s.a.UID)
-		return
-	}
-	s.polls[s.a.UID] = at
+func (s *session) setPoll(at time.Time) { s.remember(func(k *known) { k.poll = at }) }
+
+// begins reports whether this is the first attempt to begin the open run. It is true once at
+// most, and never if another process has recorded the run.
+func (s *session) begins() bool {
+	first := false
+	s.remember(func(k *known) { first, k.fresh = k.fresh == s.next.Run.Key, "" })
+	return first
 }
+
+// fresh reports whether the open run has certainly not begun.
+func (s *session) fresh() bool { return s.remember(func(*known) {}).fresh == s.next.Run.Key }

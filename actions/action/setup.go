@@ -3,11 +3,9 @@ package action
 import (
 	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,10 +53,7 @@ type reconciler struct {
 	client client.Client
 	events events.EventRecorder
 
-	mu sync.Mutex
-	// polls are the times of the next looks at open runs. They are not stored: after a
-	// restart, all open runs are looked at.
-	polls map[types.UID]time.Time
+	memory
 }
 
 // Setup adds the controller to a manager.
@@ -70,7 +65,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}
-	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"), polls: map[types.UID]time.Time{}}
+	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"), memory: newMemory()}
 	c, err := controller.New("action", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),

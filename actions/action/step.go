@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -22,26 +23,35 @@ const (
 // step does the next step of the Action.
 func (s *session) step(ctx context.Context) (reconcile.Result, error) {
 	step := runs.Next(s.goal, &s.a.Status, s.poll(), s.now)
-	switch step.Do {
-	case runs.Release:
+	switch {
+	case step.Do == runs.Release:
 		return s.release(ctx)
-	case runs.Record:
-		if err := s.validate(s.a); err != nil && step.Purpose != v1alpha1.RunDestroy {
+	case step.Do == runs.Record && step.Purpose != v1alpha1.RunDestroy:
+		if err := s.validate(s.a); err != nil {
 			return s.invalid(ctx, err)
 		}
+	}
+	s.do(ctx, step)
+	return s.write(ctx)
+}
+
+// do does a step that changes nothing but the status to write, and what is at the server.
+func (s *session) do(ctx context.Context, step runs.Step) {
+	switch step.Do {
+	case runs.Record:
 		s.intend(step)
-		return s.write(ctx)
+		return
 	case runs.GiveUp:
 		s.next.Run.CancelReason = step.Why
 		s.end(v1alpha1.RunFailed, step.Why, true, time.Time{})
-		return s.write(ctx)
+		return
 	case runs.Wait:
-		return s.write(ctx)
+		return
 	}
 	e := s.Executors(s.a.Status.Run.Request)
 	if e == nil {
 		s.end(v1alpha1.RunFailed, "this version of pequod-actions has no such executor", true, time.Time{})
-		return s.write(ctx)
+		return
 	}
 	switch step.Do {
 	case runs.Dispatch:
@@ -50,18 +60,17 @@ func (s *session) step(ctx context.Context) (reconcile.Result, error) {
 		s.settle(ctx, e, step.Why)
 	case runs.Observe:
 		o, err := e.Observe(ctx, s.run())
-		s.took(ctx, o, err, false)
+		s.took(ctx, o, err)
 	case runs.Approve:
 		s.approve(ctx, e)
 	case runs.Cancel:
 		s.cancel(ctx, e, step.Why)
 	}
-	return s.write(ctx)
 }
 
 // release removes the finalizer.
 func (s *session) release(ctx context.Context) (reconcile.Result, error) {
-	s.setPoll(time.Time{})
+	s.forget(client.ObjectKeyFromObject(s.a))
 	before := s.a.DeepCopy()
 	controllerutil.RemoveFinalizer(s.a, v1alpha1.ActionFinalizer)
 	return written(s.patch(ctx, before, s.a))
@@ -78,6 +87,7 @@ func (s *session) intend(step runs.Step) {
 	}
 	s.setPoll(time.Time{})
 	runs.Intend(s.next, s.goal, step, string(s.a.UID), request, destroy, s.now)
+	s.recorded = true
 	if s.approval() && !s.Executors(request).Plans() {
 		s.next.Plan = planOf(request)
 	}
@@ -98,18 +108,50 @@ func (s *session) run() executor.Run {
 	}
 }
 
-// dispatch finds the run, or begins it.
+// dispatch finds the run, or begins it. As long as an earlier request may have begun it, it
+// keeps its key whatever fails: with another key it would run twice.
 func (s *session) dispatch(ctx context.Context, e executor.Executor) {
 	o, err := e.Find(ctx, s.run())
-	if err == nil && o == nil || errors.Is(err, executor.ErrUnknown) {
-		o, err = e.Begin(ctx, s.run())
+	unknown := errors.Is(err, executor.ErrUnknown)
+	if o != nil || err != nil && !unknown {
+		s.found(ctx, o, err)
+		return
 	}
-	s.took(ctx, o, err, true)
+	first := s.begins()
+	o, err = e.Begin(ctx, s.run())
+	switch class := classOf(err); {
+	case err == nil:
+		s.observed(ctx, o)
+	case class == executor.Lost:
+		s.lost(err.Error())
+	case first && class == executor.Retry:
+		known := errorOf(err)
+		s.end(v1alpha1.RunFailed, known.Message, false, known.After)
+	case class == executor.Terminal && (first || !unknown):
+		s.took(ctx, nil, err)
+	default:
+		s.erred(err)
+	}
+}
+
+// found takes the result of a search for a run that may have begun. An error says nothing about
+// it, so the search is repeated, unless this process knows that the run has not begun and the
+// error is one that remains.
+func (s *session) found(ctx context.Context, o *executor.Observation, err error) {
+	if err != nil && !(classOf(err) == executor.Terminal && s.fresh()) {
+		s.erred(err)
+		return
+	}
+	s.took(ctx, o, err)
 }
 
 // settle ends a run that should not begin, unless it has begun.
 func (s *session) settle(ctx context.Context, e executor.Executor, why string) {
-	o, err := e.Find(ctx, s.run())
+	var o *executor.Observation
+	var err error
+	if !s.fresh() {
+		o, err = e.Find(ctx, s.run())
+	}
 	switch {
 	case errors.Is(err, executor.ErrUnknown):
 		s.next.Run.CancelReason = why
@@ -117,8 +159,10 @@ func (s *session) settle(ctx context.Context, e executor.Executor, why string) {
 	case err == nil && o == nil:
 		s.next.Run.CancelReason = why
 		s.end(v1alpha1.RunCancelled, why+"; the run had not begun", false, time.Time{})
+	case classOf(err) == executor.Terminal:
+		s.lost(why + "; it is not known whether the run has begun: " + err.Error())
 	default:
-		s.took(ctx, o, err, false)
+		s.found(ctx, o, err)
 	}
 }
 
@@ -129,7 +173,7 @@ func (s *session) approve(ctx context.Context, e executor.Executor) {
 	case err == nil:
 		s.next.Run.State = v1alpha1.RunRunning
 	case !errors.Is(err, executor.ErrNotSupported):
-		s.took(ctx, nil, err, false)
+		s.took(ctx, nil, err)
 		return
 	}
 	s.next.Run.Approved, s.next.Plan = digest, nil
@@ -141,14 +185,14 @@ func (s *session) cancel(ctx context.Context, e executor.Executor, why string) {
 	r := s.next.Run
 	err := e.Cancel(ctx, s.run())
 	switch {
-	case errors.Is(err, executor.ErrNotSupported):
+	case errors.Is(err, executor.ErrNotSupported), classOf(err) == executor.Terminal:
 		if why == runs.WhyTimeout {
 			s.end(v1alpha1.RunFailed, why+", and can't be cancelled", true, time.Time{})
 			return
 		}
-		// It is awaited instead.
+		// It is awaited instead: no other run may begin while it is open.
 	case err != nil:
-		s.took(ctx, nil, err, false)
+		s.erred(err)
 		return
 	}
 	r.CancelReason = why
@@ -156,13 +200,20 @@ func (s *session) cancel(ctx context.Context, e executor.Executor, why string) {
 	s.setPoll(time.Time{})
 }
 
-// took takes what an executor has returned into the status. Dispatched is set for the request
-// that begins a run: if it certainly had no effect, the run has ended.
-func (s *session) took(ctx context.Context, o *executor.Observation, err error, dispatched bool) {
-	if err != nil {
-		s.failed(err, dispatched)
-		return
+// took takes what an executor has returned into the status.
+func (s *session) took(ctx context.Context, o *executor.Observation, err error) {
+	switch known := errorOf(err); {
+	case err == nil:
+		s.observed(ctx, o)
+	case known.Class == executor.Terminal:
+		s.end(v1alpha1.RunFailed, known.Message, true, known.After)
+	default:
+		s.erred(err)
 	}
+}
+
+// observed takes the state of a run into the status.
+func (s *session) observed(ctx context.Context, o *executor.Observation) {
 	r := s.next.Run
 	message := o.Redact(o.Message)
 	runs.Progressed(s.next, r.State, o.ID, o.URL, message, s.now)
@@ -186,22 +237,30 @@ func (s *session) took(ctx context.Context, o *executor.Observation, err error, 
 	s.setPoll(s.now.Add(wait))
 }
 
-// failed takes an error of a request into the status.
-func (s *session) failed(err error, dispatched bool) {
-	e := &executor.Error{Message: err.Error()}
-	errors.As(err, &e)
-	switch {
-	case e.Class == executor.Lost:
-		s.next.Run.Permanent, s.next.Run.Message = true, runs.Message(e.Message)
-	case e.Class == executor.Terminal:
-		s.end(v1alpha1.RunFailed, e.Message, true, e.After)
-	case e.Class == executor.Retry && dispatched:
-		s.end(v1alpha1.RunFailed, e.Message, false, e.After)
-	default:
-		runs.Erred(s.next, e.Message, e.After, s.now)
-		s.setPoll(s.next.NextAttemptAt.Time)
-	}
+// erred has the request repeated, with the same key.
+func (s *session) erred(err error) {
+	known := errorOf(err)
+	runs.Erred(s.next, known.Message, known.After, s.now)
+	s.setPoll(s.next.NextAttemptAt.Time)
 }
+
+// lost stops a run whose outcome is unknown and will remain so.
+func (s *session) lost(message string) {
+	s.next.Run.Permanent, s.next.Run.Message = true, runs.Message(message)
+}
+
+// errorOf returns what is known about an error of an executor.
+func errorOf(err error) *executor.Error {
+	if err == nil {
+		return &executor.Error{}
+	}
+	known := &executor.Error{Message: err.Error()}
+	errors.As(err, &known)
+	return known
+}
+
+// classOf returns the class of an error of an executor.
+func classOf(err error) executor.Class { return errorOf(err).Class }
 
 // end records the end of the run.
 func (s *session) end(state v1alpha1.RunState, message string, permanent bool, notBefore time.Time) {

@@ -1,0 +1,50 @@
+package action
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// memory has what one process knows about Actions and doesn't store. A process that has just
+// started knows nothing: it looks at all open runs at once, and takes none of them for fresh.
+type memory struct {
+	mu sync.Mutex
+	of map[types.NamespacedName]known
+}
+
+// known is what is known about one Action.
+type known struct {
+	uid types.UID
+	// poll is the time of the next look at the open run.
+	poll time.Time
+	// fresh is the key of a run that this process has recorded and has not tried to begin.
+	// So nothing has begun it.
+	fresh string
+}
+
+func newMemory() memory { return memory{of: map[types.NamespacedName]known{}} }
+
+// forget drops everything about an Action.
+func (m *memory) forget(name types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.of, name)
+}
+
+// change changes what is known about an Action, and returns the result. An Action that was
+// made again with the same name is another one.
+func (m *memory) change(name types.NamespacedName, uid types.UID, change func(*known)) known {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.of[name]
+	if k.uid != uid {
+		k = known{uid: uid}
+	}
+	change(&k)
+	if m.of[name] = k; k.poll.IsZero() && k.fresh == "" {
+		delete(m.of, name)
+	}
+	return k
+}
