@@ -128,7 +128,7 @@ func open(g Goal, s *v1alpha1.ActionStatus, poll, now time.Time) Step {
 	if why != "" && r.CancelRequestedAt == nil && !before(s, now) {
 		return Step{Do: Cancel, Why: why}
 	}
-	if r.State == v1alpha1.RunWaitingForApproval && approved(g, s) {
+	if r.State == v1alpha1.RunWaitingForApproval && approved(g, s) && !before(s, now) {
 		return Step{Do: Approve}
 	}
 	if now.Before(poll) {

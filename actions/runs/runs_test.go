@@ -132,3 +132,23 @@ func TestModel(t *testing.T) {
 		}
 	}
 }
+
+// TestApprovalWaits passes an approval on again only after the pause that an error asks for.
+func TestApprovalWaits(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	g := Goal{Inputs: "A", ApprovedPlan: "plan", Timeout: time.Hour}
+	s := &v1alpha1.ActionStatus{Plan: &v1alpha1.ActionPlan{Digest: "plan"}}
+	s.Run = &v1alpha1.ActionRun{Inputs: "A", State: v1alpha1.RunWaitingForApproval}
+	s.Run.IntentAt.Time = now
+	if step := Next(g, s, time.Time{}, now); step.Do != Approve {
+		t.Errorf("at first: %+v", step)
+	}
+	Erred(s, "no answer", time.Time{}, now)
+	if step := Next(g, s, s.NextAttemptAt.Time, now); step.Do != Wait || !step.At.Equal(s.NextAttemptAt.Time) {
+		t.Errorf("after an error: %+v", step)
+	}
+	if step := Next(g, s, s.NextAttemptAt.Time, s.NextAttemptAt.Time); step.Do != Approve {
+		t.Errorf("after the pause: %+v", step)
+	}
+}
