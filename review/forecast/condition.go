@@ -137,6 +137,8 @@ func several(name string) func(*subject) (detail, bool) {
 		return (*subject).readAtStart
 	case "Pods mount it":
 		return (*subject).mounted
+	case "Pods need it":
+		return (*subject).needed
 	case "its readers restart with this change":
 		return (*subject).readersRestart
 	case "its volume is kept":

@@ -108,6 +108,8 @@ func (c Consequence) Title() string {
 	switch {
 	case c.Effect == InPlace && c.Path == "": // rules about whole objects are about their removal
 		return "no restart"
+	case c.Effect == Unnoticed && c.Path == "" && pods == "":
+		return "Pods can't start"
 	case c.Effect == Unnoticed && pods != "":
 		return "not noticed by " + pods
 	case c.Effect == Recreate && pods != "":

@@ -19,7 +19,8 @@ func (s *subject) affected() []reading {
 		key = s.leaf.keys[1]
 	}
 	return slices.DeleteFunc(slices.Clone(s.sides.before.readings[s.diff.Key]), func(r reading) bool {
-		return r.key != "" && key != "" && r.key != key || s.sides.after.all[r.workload.Key] == nil
+		return r.key != "" && key != "" && r.key != key || s.sides.after.all[r.workload.Key] == nil ||
+			s.diff.New() == nil && !s.sides.after.needs(s.diff.Key, r.workload.Key)
 	})
 }
 
@@ -62,4 +63,17 @@ func (s *subject) readers(is func(reading) bool) (detail, bool) {
 	slices.Sort(names)
 	d.text = strings.Join(names, ", ")
 	return d, len(names) > 0
+}
+
+// needed reports whether workloads after the change need the object to start their Pods, and
+// names them.
+func (s *subject) needed() (detail, bool) {
+	var names []string
+	for _, r := range s.sides.after.needed[s.diff.Key] {
+		if name := r.workload.String() + " (" + r.how + ")"; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return detail{text: strings.Join(names, ", ")}, len(names) > 0
 }

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
@@ -16,6 +17,8 @@ type tree struct {
 	quotas map[string][]*objectdiff.Object
 	// readings are by the ConfigMap or Secret that is read.
 	readings map[objectdiff.Key][]reading
+	// needed are by the object without which the Pods of a workload can't start.
+	needed map[objectdiff.Key][]reading
 }
 
 // newTree indexes objects. It keeps pointers to them.
@@ -23,7 +26,7 @@ func newTree(objects []objectdiff.Object) tree {
 	t := tree{
 		all: map[objectdiff.Key]*objectdiff.Object{}, namespaces: map[string][]*objectdiff.Object{},
 		autoscalers: map[objectdiff.Key]autoscaler{}, quotas: map[string][]*objectdiff.Object{},
-		readings: map[objectdiff.Key][]reading{},
+		readings: map[objectdiff.Key][]reading{}, needed: map[objectdiff.Key][]reading{},
 	}
 	for i := range objects {
 		o := &objects[i]
@@ -38,8 +41,16 @@ func newTree(objects []objectdiff.Object) tree {
 		for _, r := range readingsOf(o) {
 			t.readings[r.object] = append(t.readings[r.object], r)
 		}
+		for _, r := range needsOf(o) {
+			t.needed[r.object] = append(t.needed[r.object], r)
+		}
 	}
 	return t
+}
+
+// needs reports whether the Pods of a workload can't start without an object.
+func (t tree) needs(object, workload objectdiff.Key) bool {
+	return slices.ContainsFunc(t.needed[object], func(r reading) bool { return r.workload.Key == workload })
 }
 
 // limitsAll reports whether an object is a quota for its namespace. Quotas with a scope
