@@ -113,10 +113,10 @@ func Setup(ctx context.Context, m manager.Manager, o Options) error {
 	}}})
 	room := newRoom()
 	for path, handler := range o.Handlers {
-		server.Register(path, limit(room, failing(handler)))
+		server.Register(path, limit(room, roomTimeout, failing(handler)))
 	}
 	for path, handler := range o.Others {
-		server.Register(path, limit(room, handler))
+		server.Register(path, limit(room, roomTimeout, handler))
 	}
 	ready := func(r *http.Request) error {
 		if err := keeper.Ready(r); err != nil {

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +22,7 @@ import (
 func TestUnavailable(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
 	answer := admission.Allowed("")
-	server := httptest.NewServer(limit(newRoom(), failing(admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return answer }))))
+	server := httptest.NewServer(limit(newRoom(), roomTimeout, failing(admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return answer }))))
 	defer server.Close()
 	for _, test := range []struct {
 		answer  admission.Response
@@ -52,43 +53,49 @@ func TestUnavailable(t *testing.T) {
 
 // TestLimit holds that many small requests are in progress at a time, and few large ones.
 func TestLimit(t *testing.T) {
-	hold := make(chan struct{})
-	server := httptest.NewServer(limit(newRoom(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	const most = maxBytes / (maxRequest + overhead)
+	release, entered := make(chan struct{}), make(chan struct{}, most+1)
+	server := httptest.NewServer(limit(newRoom(), 200*time.Millisecond, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err == nil && r.URL.Path == "/large" {
-			<-hold
+			entered <- struct{}{}
+			select {
+			case <-release:
+			case <-time.After(30 * time.Second): // if the requests are not limited
+			}
 		}
 	})))
 	defer server.Close()
-	defer close(hold)
-	large := func(timeout time.Duration) error {
-		ctx, cancel := context.WithTimeout(t.Context(), timeout)
-		defer cancel()
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/large", strings.NewReader(strings.Repeat("a", maxRequest)))
+	post := func(path string, size int) error {
+		response, err := http.Post(server.URL+path, "application/json", strings.NewReader(strings.Repeat("a", size)))
 		if err != nil {
 			return err
 		}
-		response, err := http.DefaultClient.Do(request)
-		if err == nil {
-			response.Body.Close()
-		}
-		return err
-	}
-	for range maxBytes / maxRequest {
-		go func() { _ = large(time.Minute) }()
-	}
-	deadline := time.Now().Add(time.Minute)
-	for {
-		response, err := http.Post(server.URL+"/small", "application/json", strings.NewReader(strings.Repeat("a", 1<<20)))
-		if err != nil {
-			t.Fatal(err)
-		}
 		response.Body.Close()
-		// One of 1 MiB still has room beside nine of 7 MiB, and one of 7 MiB has not.
-		if err := large(200 * time.Millisecond); err != nil {
-			break
+		if response.StatusCode != http.StatusOK {
+			return errors.New(response.Status)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("large requests are not limited")
+		return nil
+	}
+	results := make(chan error, most)
+	for range most {
+		go func() { results <- post("/large", maxRequest) }()
+	}
+	for range most {
+		<-entered
+	}
+	if err := post("/large", maxRequest); err == nil || len(entered) > 0 {
+		t.Errorf("one large request more than %d isn't refused: %v", most, err)
+	}
+	if err := post("/small", 64<<10); err != nil {
+		t.Errorf("a small request has no room beside %d large ones: %v", most, err)
+	}
+	close(release)
+	for range most {
+		if err := <-results; err != nil {
+			t.Error(err)
 		}
+	}
+	if err := post("/large", maxRequest); err != nil {
+		t.Errorf("there is no room after the large requests: %v", err)
 	}
 }
