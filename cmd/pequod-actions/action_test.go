@@ -179,6 +179,30 @@ func TestKilledOnce(t *testing.T) {
 	}
 }
 
+// TestUnansweredOnce has a server that begins a run and doesn't answer, then refuses connections,
+// and then comes back. A refused connection says nothing about the request before it, so the
+// server gets the same key, and counts one run.
+func TestUnansweredOnce(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.host.after = func() { e.host.fall() }
+	e.run(t)
+	e.action(t, "db", "1", "")
+	e.status(t, "db", func(status map[string]any) error {
+		message, _, _ := unstructured.NestedString(status, "run", "message")
+		if !strings.Contains(message, "connection refused") {
+			return fmt.Errorf("no connection was refused: %v", status)
+		}
+		return nil
+	})
+	e.host.set(func() { e.host.after = func() {} })
+	e.host.back(t)
+	e.status(t, "db", reason("RunSucceeded"))
+	if runs, posts, _ := e.host.counts(); runs != 1 || posts < 2 {
+		t.Errorf("%d runs with %d requests", runs, posts)
+	}
+}
+
 // TestQuickly changes the inputs of an Action to others and back while it runs. One run is open
 // at any time, and the last one has the last inputs.
 func TestQuickly(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -104,6 +105,24 @@ func (h *host) poll(w http.ResponseWriter, key string) {
 func (h *host) answer(w http.ResponseWriter, key string) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"endpoint": "db-" + key[:8], "password": "generated-" + key}) // the client may be dead
+}
+
+// fall ends all connections, and refuses others until the server is back.
+func (h *host) fall() {
+	h.Listener.Close() // an error means that it is closed
+	h.CloseClientConnections()
+}
+
+// back serves at the address that the server had before it fell.
+func (h *host) back(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", h.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &http.Server{Handler: h}
+	go func() { _ = again.Serve(l) }() // until it is closed
+	t.Cleanup(func() { again.Close() })
 }
 
 // set changes the server.
