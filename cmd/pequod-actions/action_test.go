@@ -33,10 +33,14 @@ func newEnv(t *testing.T) *env {
 }
 
 // run starts the program, which may connect to the server.
-func (e *env) run(t *testing.T) *process.Process {
+func (e *env) run(t *testing.T, args ...string) *process.Process {
 	t.Helper()
-	return installed.Start(t, e.Cluster, e.as, "--allow-egress=127.0.0.0/8,http://127.0.0.1")
+	return installed.Start(t, e.Cluster, e.as, append([]string{"--allow-egress=127.0.0.0/8,http://127.0.0.1"}, args...)...)
 }
+
+// withoutLease are the arguments of a program that is started after the last one has been killed,
+// and doesn't wait until the lease of that one expires.
+var withoutLease = []string{"--leader-elect=false", "--leader-election-namespace="}
 
 // action applies an Action with a size, and more fields of its spec.
 func (e *env) action(t *testing.T, name, size, more string) {
@@ -148,7 +152,7 @@ func TestCompleted(t *testing.T) {
 func TestKilledOnce(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	p := e.run(t)
+	p := e.run(t, withoutLease...)
 	const rounds = 12
 	for i := range rounds {
 		killed := make(chan struct{}, 1)
@@ -171,7 +175,7 @@ func TestKilledOnce(t *testing.T) {
 		e.action(t, name, fmt.Sprint(i), "")
 		<-p.Done
 		e.host.set(func() { e.host.before, e.host.after = func() {}, func() {} })
-		p = e.run(t)
+		p = e.run(t, withoutLease...)
 		e.status(t, name, reason("RunSucceeded"))
 	}
 	if runs, posts, _ := e.host.counts(); runs != rounds || posts <= rounds {
