@@ -1,13 +1,17 @@
 package ui_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -128,6 +132,43 @@ spec:
 	clean(t, p)
 	stop()
 	p.Wait(`document.querySelector("#connection.lost")`)
+}
+
+// A page that shows only the newest Events, or the start of a text, gives the size of the
+// rest.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	c := harness.Start(t)
+	inprocess.Execute(t, c)
+	// An é has two bytes: the limit of 4000 bytes is inside one.
+	create(t, c, graph(t, c, "long", "nodes: [{id: only, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: long}}}]\noutputs: {text: x"+strings.Repeat("é", 3000)+"}"))
+	for i := range 53 {
+		at := metav1.NewTime(time.Now().Add(time.Duration(i) * time.Hour))
+		if _, err := c.Client.CoreV1().Events(c.Namespace).Create(t.Context(), &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Name: fmt.Sprintf("long.%d", i)},
+			InvolvedObject: corev1.ObjectReference{Kind: "ResourceGraph", Namespace: c.Namespace, Name: "long"},
+			Reason:         fmt.Sprintf("Test%d", i), LastTimestamp: at, Type: corev1.EventTypeNormal,
+		}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address, _ := serve(t, c.Kubeconfig, "-n", c.Namespace)
+	p := open(t, b, address)
+	p.Wait(`document.querySelectorAll("#graphs li").length === 1`)
+	p.Click("#graphs li")
+	p.Wait(`document.querySelector("#outputs").textContent.includes("é… (2002 more bytes)")`)
+	if browser.Eval[bool](p, `document.querySelector("#outputs").textContent.includes("\ufffd")`) {
+		t.Error("a character is cut in two")
+	}
+	p.Wait(`document.querySelectorAll("#events tbody tr").length === 50`)
+	p.Wait(`document.querySelector("#events tbody th").textContent === "Test52"`)
+	// The applier may add Events of its own.
+	note := browser.Eval[string](p, `document.querySelector("#events > p").textContent`)
+	if want := regexp.MustCompile(`^The newest 50 of 5[3-9] Events\. All of them: kubectl events -n ` + c.Namespace + ` --for resourcegraph/long$`); !want.MatchString(note) {
+		t.Errorf("the page says %q", note)
+	}
+	clean(t, p)
 }
 
 // The page tells that the API server is away, and goes on when it is back.

@@ -173,9 +173,11 @@ func (s *pageSource) describe(ctx context.Context, owner inventory.Owner, state 
 	}
 	slices.Reverse(history)
 	g.History = history
-	if g.Events, err = s.events(ctx, owner); err != nil {
+	events, err := s.events(ctx, owner)
+	if err != nil {
 		g.NoEvents = source.OneLine(kube.Error(err).Error(), maxProblem)
 	}
+	g.Events, g.AllEvents = events[:min(len(events), maxEvents)], len(events)
 	return g
 }
 
@@ -208,8 +210,5 @@ func (s *pageSource) events(ctx context.Context, owner inventory.Owner) ([]page.
 		events = append(events, shown)
 	}
 	slices.SortStableFunc(events, func(a, b page.Event) int { return b.Time.Compare(a.Time) })
-	if len(events) > maxEvents {
-		events = events[:maxEvents]
-	}
 	return events, nil
 }

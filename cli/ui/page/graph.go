@@ -22,9 +22,11 @@ type Graph struct {
 	// History are the finished executions, newest first. NoHistory says why there are none.
 	History   []v1alpha1.Revision
 	NoHistory string
-	// Events are those of the graph, newest first. NoEvents says why there are none.
-	Events   []Event
-	NoEvents string
+	// Events are the newest Events of the graph, newest first, and AllEvents is the number
+	// of all. NoEvents says why there are none.
+	Events    []Event
+	AllEvents int
+	NoEvents  string
 }
 
 // Event is an Event of a graph.

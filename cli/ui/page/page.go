@@ -10,9 +10,11 @@ package page
 import (
 	"bytes"
 	_ "embed"
+	"fmt"
 	"html/template"
 	"io"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/review/drawing"
@@ -43,12 +45,17 @@ type Shell struct {
 // Kubernetes, and less than a page can bear a thousand times.
 const maxText = 4000
 
-// shown makes a text fit for the page.
+// shown makes a text fit for the page. It cuts a long one between two characters and adds
+// the number of bytes left out.
 func shown(text string) string {
-	if len(text) > maxText {
-		text = text[:maxText] + "…"
+	if len(text) <= maxText {
+		return source.Escape(text, "\n\t")
 	}
-	return source.Escape(text, "\n\t")
+	end := maxText
+	for end > maxText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return source.Escape(text[:end], "\n\t") + fmt.Sprintf("… (%d more bytes)", len(text)-end)
 }
 
 // templates parses the templates at their first use: most commands need none.
