@@ -20,9 +20,15 @@ type known struct {
 	// poll is the time of the next look at the open run.
 	poll time.Time
 	// fresh is the key of a run that this process has recorded and has not tried to begin.
-	// So nothing has begun it.
-	fresh string
+	// So nothing has begun it before freshUntil.
+	fresh      string
+	freshUntil time.Time
 }
+
+// freshFor is how long a run is fresh. A process that was suspended may no longer lead, and
+// doesn't know it. Leases last 15 s, and a leader renews them at least every 10 s, so no other
+// process leads within 5 s after a write of the leader.
+const freshFor = 5 * time.Second
 
 func newMemory() memory { return memory{of: map[types.NamespacedName]known{}} }
 

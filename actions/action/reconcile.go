@@ -107,7 +107,7 @@ func (s *session) store(ctx context.Context) (reconcile.Result, error) {
 // not begun.
 func (s *session) stored(before *v1alpha1.ActionStatus) {
 	if s.recorded {
-		s.remember(func(k *known) { k.fresh = s.next.Run.Key })
+		s.remember(func(k *known) { k.fresh, k.freshUntil = s.next.Run.Key, s.now.Add(freshFor) })
 	}
 	s.report(before)
 }
@@ -138,10 +138,13 @@ func (s *session) setPoll(at time.Time) { s.remember(func(k *known) { k.poll = a
 // begins reports whether this is the first attempt to begin the open run. It is true once at
 // most, and never if another process has recorded the run.
 func (s *session) begins() bool {
-	first := false
-	s.remember(func(k *known) { first, k.fresh = k.fresh == s.next.Run.Key, "" })
+	first := s.fresh()
+	s.remember(func(k *known) { k.fresh = "" })
 	return first
 }
 
 // fresh reports whether the open run has certainly not begun.
-func (s *session) fresh() bool { return s.remember(func(*known) {}).fresh == s.next.Run.Key }
+func (s *session) fresh() bool {
+	k := s.remember(func(*known) {})
+	return k.fresh == s.next.Run.Key && s.Now().Before(k.freshUntil)
+}

@@ -73,7 +73,13 @@ func (s *server) Approve(context.Context, executor.Run, string) error {
 }
 
 func (s *server) Find(_ context.Context, run executor.Run) (*executor.Observation, error) {
-	if !s.finds {
+	if run.Fresh && s.runs[run.Key] != nil {
+		s.wrong = "a run that has begun is fresh"
+	}
+	switch {
+	case run.Fresh && s.rand.IntN(2) == 0: // the server shows runs late
+		return nil, nil
+	case !s.finds:
 		return nil, executor.ErrUnknown
 	}
 	if _, err := s.fails(); err != nil {
@@ -105,8 +111,7 @@ func (s *server) Begin(_ context.Context, run executor.Run) (*executor.Observati
 }
 
 func (s *server) Observe(_ context.Context, run executor.Run) (*executor.Observation, error) {
-	_, err := s.fails()
-	if err != nil && !(s.one && classOf(err) == executor.Terminal) { // which would end the run
+	if _, err := s.fails(); err != nil {
 		return nil, err
 	}
 	return s.observation(run.Key), nil

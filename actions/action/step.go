@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -59,8 +61,7 @@ func (s *session) do(ctx context.Context, step runs.Step) {
 	case runs.Settle:
 		s.settle(ctx, e, step.Why)
 	case runs.Observe:
-		o, err := e.Observe(ctx, s.run())
-		s.took(ctx, o, err)
+		s.observe(ctx, e)
 	case runs.Approve:
 		s.approve(ctx, e)
 	case runs.Cancel:
@@ -104,19 +105,22 @@ func (s *session) run() executor.Run {
 	return executor.Run{
 		Namespace: s.a.Namespace, Name: s.a.Name, Account: s.a.Spec.ServiceAccountName, Request: r.Request,
 		Key: r.Key, Purpose: r.Purpose, Generation: r.Generation, Attempt: r.Attempt, ID: r.ID,
-		Approval: s.approval() && r.Approved == "", IntentAt: r.IntentAt.Time, Previous: previous(s.next),
+		Approval: s.approval() && r.Approved == "", IntentAt: r.IntentAt.Time, CancelRequestedAt: ptr.Deref(r.CancelRequestedAt, metav1.Time{}).Time,
+		Fresh: s.fresh(), Previous: previous(s.next),
 	}
 }
 
 // dispatch finds the run, or begins it. As long as an earlier request may have begun it, it
 // keeps its key whatever fails: with another key it would run twice.
 func (s *session) dispatch(ctx context.Context, e executor.Executor) {
-	o, err := e.Find(ctx, s.run())
-	unknown := errors.Is(err, executor.ErrUnknown)
-	if o != nil || err != nil && !unknown {
+	run := s.run()
+	o, err := e.Find(ctx, run)
+	missing := errors.Is(err, executor.ErrUnknown)
+	if o != nil || err != nil && !missing {
 		s.found(ctx, o, err)
 		return
 	}
+	unknown := missing || run.Fresh // a fresh run may not have been looked for
 	first := s.begins()
 	o, err = e.Begin(ctx, s.run())
 	switch class := classOf(err); {
@@ -163,6 +167,19 @@ func (s *session) settle(ctx context.Context, e executor.Executor, why string) {
 		s.lost(why + "; it is not known whether the run has begun: " + err.Error())
 	default:
 		s.found(ctx, o, err)
+	}
+}
+
+// observe looks at the run. It goes on at the server whatever error there is, also if the
+// credentials are refused, so another run must not begin.
+func (s *session) observe(ctx context.Context, e executor.Executor) {
+	switch o, err := e.Observe(ctx, s.run()); {
+	case err == nil:
+		s.observed(ctx, o)
+	case classOf(err) == executor.Gone:
+		s.end(v1alpha1.RunFailed, errorOf(err).Message, true, time.Time{})
+	default:
+		s.erred(err)
 	}
 }
 

@@ -23,12 +23,13 @@ type Executor interface {
 	// Find looks for a run that was recorded, and may have begun. It returns nil if there is
 	// none, and [ErrUnknown] if it can't find out. A run is found by its key, by everybody
 	// who knows it, as soon as Begin may have had an effect; an executor whose server shows
-	// new runs late waits for them here.
+	// new runs late waits for them here. It needn't look for a run that is fresh.
 	Find(ctx context.Context, run Run) (*Observation, error)
 	// Begin begins a run. It is called again with the same key if the outcome of an earlier
 	// call is unknown and Find returned ErrUnknown, so it must not begin a second run then.
 	Begin(ctx context.Context, run Run) (*Observation, error)
-	// Observe returns the state of a run that has begun.
+	// Observe returns the state of a run that has begun. Only an error of the class Gone ends
+	// the run; after all others it is observed again.
 	Observe(ctx context.Context, run Run) (*Observation, error)
 	// Cancel asks the server to cancel a run, and doesn't wait for its end. It returns
 	// [ErrNotSupported] if the server can't.
@@ -60,6 +61,11 @@ type Run struct {
 	Approval bool
 	// IntentAt is when the run was recorded.
 	IntentAt time.Time
+	// CancelRequestedAt is when Cancel succeeded, or zero.
+	CancelRequestedAt time.Time
+	// Fresh is set if this process has just recorded the run, and not called Begin. So
+	// nothing has begun it.
+	Fresh bool
 	// Previous are the outputs of the last run that succeeded.
 	Previous map[string]any
 }
@@ -129,4 +135,6 @@ const (
 	Terminal
 	// Lost outcomes are unknown, and will remain so.
 	Lost
+	// Gone runs have begun, and the server knows them no longer.
+	Gone
 )

@@ -232,6 +232,14 @@ func (c *Call) Failure(want []int32, now time.Time) error {
 	return e
 }
 
+// Gone returns an error if the server knows a run no longer.
+func (c *Call) Gone() error {
+	if c.Status != http.StatusNotFound && c.Status != http.StatusGone {
+		return nil
+	}
+	return &Error{Class: Gone, Message: fmt.Sprintf("the run is gone: %s answers %d", PublicURL(c.URL), c.Status)}
+}
+
 // RetryAfter returns how long the server wants to be left alone, at most a day.
 func (c *Call) RetryAfter(now time.Time) time.Duration {
 	wait := time.Duration(0)

@@ -53,6 +53,9 @@ func (e *Executor) Plans() bool { return true }
 
 // Find implements [executor.Executor].
 func (e *Executor) Find(ctx context.Context, run executor.Run) (*executor.Observation, error) {
+	if run.Fresh {
+		return nil, nil
+	}
 	c, err := e.call(ctx, run, http.MethodGet, "/v1/runs/"+run.Key, nil)
 	if err != nil {
 		return nil, err
@@ -87,6 +90,9 @@ func (e *Executor) Begin(ctx context.Context, run executor.Run) (*executor.Obser
 func (e *Executor) Observe(ctx context.Context, run executor.Run) (*executor.Observation, error) {
 	c, err := e.call(ctx, run, http.MethodGet, "/v1/runs/"+run.Key, nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.Gone(); err != nil {
 		return nil, err
 	}
 	return observation(c)

@@ -67,7 +67,10 @@ func (e *Executor) Approve(context.Context, executor.Run, string) error {
 // Find implements [executor.Executor].
 func (e *Executor) Find(ctx context.Context, run executor.Run) (*executor.Observation, error) {
 	h := run.Request.HTTP
-	if h.Find == nil {
+	switch {
+	case run.Fresh:
+		return nil, nil
+	case h.Find == nil:
 		return nil, executor.ErrUnknown
 	}
 	at, err := expression.String(expression.Run(), string(h.Find.URL), run.Vars(nil))
@@ -188,6 +191,9 @@ func (e *Executor) Observe(ctx context.Context, run executor.Run) (*executor.Obs
 	h := run.Request.HTTP
 	c, err := e.server.Call(ctx, run, executor.Request{Method: http.MethodGet, URL: run.ID, HTTPRequest: &h.HTTPRequest, Poll: true})
 	if err != nil {
+		return nil, err
+	}
+	if err := c.Gone(); err != nil {
 		return nil, err
 	}
 	o := &executor.Observation{State: v1alpha1.RunRunning, ID: run.ID, URL: executor.PublicURL(run.ID), Data: c.Data(), Secrets: c.Secrets, PollAfter: c.RetryAfter(time.Now())}
