@@ -58,7 +58,7 @@ func (s *session) conditions() {
 		return
 	}
 	s.next.Phase = phase(s.goal, s.next)
-	if why := runs.Stalled(s.goal, s.next); why != "" && (r.Inputs == s.goal.Inputs || s.goal.Deleting) && r.Purpose != v1alpha1.RunCheck {
+	if why := runs.Stalled(s.goal, s.next); why != "" && (r.Inputs == s.goal.Inputs || s.goal.Deleting || r.State == v1alpha1.RunIntended) && r.Purpose != v1alpha1.RunCheck {
 		s.stalled(stalledReason(why, r), s.message(r.Message))
 		return
 	}

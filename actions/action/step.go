@@ -133,6 +133,8 @@ func (s *session) dispatch(ctx context.Context, e executor.Executor) {
 		s.end(v1alpha1.RunFailed, known.Message, false, known.After)
 	case class == executor.Terminal && (first || !unknown):
 		s.took(ctx, nil, err)
+	case class == executor.Terminal: // repeating it doesn't help
+		s.lost(err.Error() + "; an earlier request may have begun the run")
 	default:
 		s.erred(err)
 	}

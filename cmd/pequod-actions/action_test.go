@@ -207,6 +207,30 @@ func TestUnansweredOnce(t *testing.T) {
 	}
 }
 
+// TestUnansweredRefused has a server that doesn't answer, and then refuses the same request for
+// good. The Action stalls at once, since a repetition doesn't help, and says what isn't known.
+func TestUnansweredRefused(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.host.set(func() { e.host.refuse = 503 })
+	e.host.after = func() {}
+	e.host.before = func() {
+		e.host.set(func() {
+			if e.host.posts > 1 {
+				e.host.refuse = 422
+			}
+		})
+	}
+	e.run(t)
+	e.action(t, "db", "1", "")
+	e.status(t, "db", reason("OutcomeUnknown"))
+	a := e.Get(t, "platform.pequod.io/v1alpha1", "Action", "db")
+	message, _, _ := unstructured.NestedString(a.Object, "status", "run", "message")
+	if !strings.Contains(message, "answers 422") || !strings.Contains(message, "an earlier request may have begun the run") {
+		t.Errorf("message: %s", message)
+	}
+}
+
 // TestQuickly changes the inputs of an Action to others and back while it runs. One run is open
 // at any time, and the last one has the last inputs.
 func TestQuickly(t *testing.T) {
