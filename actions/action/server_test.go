@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -21,6 +22,7 @@ type begun struct {
 // server is an executor with its server. It honours keys, and its requests fail at random.
 type server struct {
 	rand *rand.Rand
+	now  func() time.Time
 	// finds is set if Find can tell if a run has begun.
 	finds bool
 	// one is set if no run may begin beside another one.
@@ -38,7 +40,9 @@ func (s *server) fails() (effect bool, err error) {
 		return true, nil
 	}
 	answerLost := s.rand.IntN(2) == 0
-	switch class := executor.Class(s.rand.IntN(5)); class {
+	switch class := executor.Class(s.rand.IntN(6)); class {
+	case executor.Later:
+		return false, &executor.Error{Class: class, After: s.now().Add(3 * time.Second), Message: "too many"}
 	case executor.Retry, executor.Terminal:
 		return false, &executor.Error{Class: class, Message: "no effect"}
 	case executor.Unknown, executor.Lost:

@@ -259,6 +259,10 @@ func (s *session) observed(ctx context.Context, o *executor.Observation) {
 // erred has the request repeated, with the same key.
 func (s *session) erred(err error) {
 	known := errorOf(err)
+	if known.Class == executor.Later {
+		s.setPoll(known.After)
+		return
+	}
 	runs.Erred(s.next, known.Message, known.After, s.now)
 	s.setPoll(s.next.NextAttemptAt.Time)
 }

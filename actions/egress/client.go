@@ -18,7 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/lru"
 )
 
@@ -29,12 +28,6 @@ const (
 	maxHeader = 64 << 10
 	// maxKept is the size of a response that is kept for its ETag.
 	maxKept = 64 << 10
-)
-
-// The budget of polls of one server with one token.
-const (
-	pollsPerSecond = 2
-	pollBurst      = 20
 )
 
 // Resolver finds the addresses of a name.
@@ -111,8 +104,8 @@ func (u *Unsent) Error() string { return u.Err.Error() }
 func (u *Unsent) Unwrap() error { return u.Err }
 
 // Do sends a request and reads the response. The error is a *[Refused] if the
-// request must not be repeated, and an *[Unsent] if it has not reached the server; after all
-// other errors it may have.
+// request must not be repeated, a *[Busy] if it is a poll that comes too early, and an
+// *[Unsent] if it has not reached the server; after all other errors it may have.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -130,10 +123,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	var key string
 	var kept *tagged
 	if r.Poll {
-		if err := c.budget(u.Host + "\n" + r.Header.Get("Authorization")).Wait(ctx); err != nil {
-			return nil, &Unsent{errors.New("the server is polled too often by other Actions")}
-		}
 		key = sum(r.Method, r.URL, fmt.Sprint(r.Header))
+		if at := c.budget(u.Host+"\n"+r.Header.Get("Authorization")).take(key, time.Now()); !at.IsZero() {
+			return nil, &Busy{at}
+		}
 		if value, ok := c.tagged.Get(key); ok {
 			kept = value.(*tagged)
 		}
@@ -265,19 +258,6 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 		}
 	}
 	return nil, err
-}
-
-// budget returns the limiter of a server and a token.
-func (c *Client) budget(of string) flowcontrol.RateLimiter {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := sum(of)
-	if b, ok := c.budgets.Get(key); ok {
-		return b.(flowcontrol.RateLimiter)
-	}
-	b := flowcontrol.NewTokenBucketRateLimiter(pollsPerSecond, pollBurst)
-	c.budgets.Add(key, b)
-	return b
 }
 
 // sum returns a digest, so that keys of caches have no tokens.

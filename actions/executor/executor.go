@@ -135,6 +135,9 @@ const (
 	Terminal
 	// Lost outcomes are unknown, and will remain so.
 	Lost
+	// Later requests were not sent, because the program sends the server too many. It isn't
+	// recorded; the same request is sent at [Error.After].
+	Later
 	// Gone runs have begun, and the server knows them no longer.
 	Gone
 )

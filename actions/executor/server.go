@@ -80,16 +80,19 @@ func (s Server) Call(ctx context.Context, run Run, r Request) (*Call, error) {
 		Method: r.Method, URL: r.URL, Header: header, Body: body, CABundle: r.CABundle, Poll: r.Poll,
 	})
 	if err != nil {
-		class := Unknown
+		class, after := Unknown, time.Time{}
+		var busy *egress.Busy
 		var refused *egress.Refused
 		var unsent *egress.Unsent
 		switch {
+		case errors.As(err, &busy):
+			class, after = Later, busy.At
 		case errors.As(err, &refused):
 			class = Terminal
 		case errors.As(err, &unsent):
 			class = Retry
 		}
-		return nil, &Error{Class: class, Message: redact(fmt.Sprintf("%s %s: %v", r.Method, PublicURL(r.URL), err), secrets)}
+		return nil, &Error{Class: class, After: after, Message: redact(fmt.Sprintf("%s %s: %v", r.Method, PublicURL(r.URL), err), secrets)}
 	}
 	return &Call{response, r.URL, secrets}, nil
 }

@@ -120,7 +120,7 @@ func open(g Goal, s *v1alpha1.ActionStatus, poll, now time.Time) Step {
 	r := s.Run
 	why := obsolete(g, r, now)
 	if r.State == v1alpha1.RunIntended {
-		return intended(g, s, why, now)
+		return intended(g, s, why, poll, now)
 	}
 	if r.CancelRequestedAt != nil && now.After(r.CancelRequestedAt.Add(g.Timeout)) {
 		return Step{Do: GiveUp, Why: r.CancelReason + ", and it did not end"}
@@ -138,7 +138,7 @@ func open(g Goal, s *v1alpha1.ActionStatus, poll, now time.Time) Step {
 }
 
 // intended returns the step of an Action with a run that may have begun.
-func intended(g Goal, s *v1alpha1.ActionStatus, why string, now time.Time) Step {
+func intended(g Goal, s *v1alpha1.ActionStatus, why string, poll, now time.Time) Step {
 	r := s.Run
 	if s.Plan != nil && r.Approved == "" { // without an approval it has not begun
 		switch {
@@ -160,6 +160,8 @@ func intended(g Goal, s *v1alpha1.ActionStatus, why string, now time.Time) Step 
 	switch {
 	case before(s, now):
 		return Step{At: s.NextAttemptAt.Time}
+	case now.Before(poll):
+		return Step{At: poll}
 	case why != "":
 		return Step{Do: Settle, Why: why}
 	}
