@@ -38,8 +38,9 @@ type Resolver interface {
 // Options configure a client.
 type Options struct {
 	Allowed Allowed
-	// Forbidden are the addresses of the API server.
-	Forbidden []netip.AddrPort
+	// Forbidden returns the addresses of the API server, which may change at any time. nil
+	// means that it has none.
+	Forbidden func(context.Context) ([]netip.AddrPort, error)
 	// Resolver is the system's if it is nil.
 	Resolver Resolver
 	// Timeout limits a request; 0 means 30 seconds.
@@ -233,6 +234,12 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
+	var forbidden []netip.AddrPort
+	if c.options.Forbidden != nil {
+		if forbidden, err = c.options.Forbidden(ctx); err != nil {
+			return nil, fmt.Errorf("addresses of the API server: %w", err)
+		}
+	}
 	ips, err := c.options.Resolver.LookupNetIP(ctx, "ip", name)
 	if err != nil {
 		return nil, err
@@ -242,7 +249,7 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 		ip = ip.Unmap()
 		to := net.JoinHostPort(ip.String(), port)
 		why := c.options.Allowed.checkAddress(ip)
-		for _, f := range c.options.Forbidden {
+		for _, f := range forbidden {
 			if to == f.String() {
 				why = "the address is that of the API server"
 			}

@@ -128,7 +128,16 @@ func TestForbidden(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	address := netip.MustParseAddrPort(server.Listener.Addr().String())
-	c := client(t, Options{Forbidden: []netip.AddrPort{address}}, "127.0.0.0/8", "http://127.0.0.1", "http://localhost")
+	var known []netip.AddrPort
+	failure := errors.New("no such host")
+	forbidden := func(context.Context) ([]netip.AddrPort, error) { return known, failure }
+	c := client(t, Options{Forbidden: forbidden}, "127.0.0.0/8", "http://127.0.0.1", "http://localhost")
+	// While its addresses aren't known, nothing is dialled.
+	_, err := c.Do(t.Context(), Request{Method: "GET", URL: server.URL})
+	if unsent := (*Unsent)(nil); !errors.As(err, &unsent) {
+		t.Errorf("without addresses: %v", err)
+	}
+	known, failure = []netip.AddrPort{address}, nil // it has moved
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		_, err := c.Do(t.Context(), Request{Method: "GET", URL: fmt.Sprintf("http://%s:%d", host, address.Port())})
 		if err == nil || !strings.Contains(err.Error(), "API server") && !strings.Contains(err.Error(), "refused") {

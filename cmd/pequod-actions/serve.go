@@ -54,7 +54,7 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 	p.Setup = func(m manager.Manager) error {
 		accounts := identity.New(m.GetConfig(), m.GetHTTPClient())
 		server := executor.Server{Secrets: accounts, Client: egress.New(egress.Options{
-			Allowed: o.allowed, Forbidden: servers(ctx, config.Host), UserAgent: m.GetConfig().UserAgent,
+			Allowed: o.allowed, Forbidden: servers(config.Host), UserAgent: m.GetConfig().UserAgent,
 		})}
 		return action.Setup(m, action.Options{
 			Executors: executors(server), Outputs: accounts, Concurrent: o.concurrent, Metrics: actionmetrics.New(metrics.Registry),
@@ -77,25 +77,29 @@ func executors(server executor.Server) action.Executors {
 	}
 }
 
-// servers returns the addresses of the API server, which no Action may connect to.
-func servers(ctx context.Context, host string) []netip.AddrPort {
+// servers returns a function that returns the addresses of the API server, which no Action may
+// connect to. A name is resolved at each call, since its addresses may change.
+func servers(host string) func(context.Context) ([]netip.AddrPort, error) {
 	u, err := url.Parse(host)
 	if err != nil || u.Host == "" {
-		if u, err = url.Parse("https://" + host); err != nil {
-			return nil
+		u, err = url.Parse("https://" + host)
+	}
+	return func(ctx context.Context) ([]netip.AddrPort, error) {
+		if err != nil {
+			return nil, err
 		}
+		port, err := strconv.ParseUint(u.Port(), 10, 16)
+		if err != nil {
+			port = 443
+		}
+		ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+		if err != nil {
+			return nil, err
+		}
+		var all []netip.AddrPort
+		for _, ip := range ips {
+			all = append(all, netip.AddrPortFrom(ip.Unmap(), uint16(port)))
+		}
+		return all, nil
 	}
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
-	if err != nil {
-		port = 443
-	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
-	if err != nil {
-		return nil // the program can't reach it, either
-	}
-	var all []netip.AddrPort
-	for _, ip := range ips {
-		all = append(all, netip.AddrPortFrom(ip.Unmap(), uint16(port)))
-	}
-	return all
 }
