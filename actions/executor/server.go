@@ -18,11 +18,7 @@ import (
 
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/source"
 )
-
-// maxExcerpt is how much of a response an error quotes.
-const maxExcerpt = 300
 
 // Secrets reads Secrets as a service account.
 type Secrets interface {
@@ -288,35 +284,3 @@ func hostOf(address string) string {
 	}
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
-
-// excerpt returns the beginning of a response for people.
-func excerpt(body []byte) string {
-	var known struct{ Message, Error, Title, Detail string }
-	if json.Unmarshal(body, &known) == nil {
-		for _, text := range []string{known.Message, known.Detail, known.Title, known.Error} {
-			if text != "" {
-				return source.OneLine(text, maxExcerpt)
-			}
-		}
-	}
-	return source.OneLine(string(body), maxExcerpt)
-}
-
-// minSecret is the length below which a value is too common to be searched for.
-const minSecret = 4
-
-// redact replaces secret values in a text.
-func redact(text string, secrets []string) string {
-	for _, s := range secrets {
-		if len(s) >= minSecret {
-			text = strings.ReplaceAll(text, s, "[redacted]")
-		}
-	}
-	return text
-}
-
-// Redact replaces the secrets of an observation in a text.
-func (o *Observation) Redact(text string) string { return redact(text, o.Secrets) }
-
-// Leaks reports whether a text has one of the secrets of an observation.
-func (o *Observation) Leaks(text string) bool { return redact(text, o.Secrets) != text }
