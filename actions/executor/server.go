@@ -61,7 +61,7 @@ func (s Server) Call(ctx context.Context, run Run, r Request) (*Call, error) {
 	}
 	if r.HTTPRequest.Auth != nil || r.HeadersSecretRef != nil {
 		// The credentials are for one host, whatever an expression yields.
-		if host := hostOf(r.HTTPRequest.URL); host != "" && host != hostOf(r.URL) {
+		if hostOf(r.HTTPRequest.URL) != hostOf(r.URL) {
 			return nil, &Error{Class: Terminal, Message: "an expression yields an address at another host than url, which the credentials are for"}
 		}
 	}

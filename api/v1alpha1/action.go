@@ -150,7 +150,8 @@ type HTTPMethod string
 
 // HTTPRequest is a request to an HTTP API.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.urlFrom)",message="exactly one of url and urlFrom is required"
+// +kubebuilder:validation:XValidation:rule="has(self.url) || has(self.urlFrom)",message="url or urlFrom is required"
+// +kubebuilder:validation:XValidation:rule="has(self.url) || !has(self.auth) && !has(self.headersSecretRef)",message="auth and headersSecretRef require url, whose host gets the credentials"
 // +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.all(h, !(h.lowerAscii() in ['authorization', 'cookie', 'proxy-authorization', 'host', 'content-length', 'idempotency-key']))",message="credentials belong to auth or headersSecretRef; pequod-actions sets Host, Content-Length and Idempotency-Key"
 type HTTPRequest struct {
 	// method is GET, POST, PUT, PATCH or DELETE. Defaults to POST.
@@ -160,7 +161,8 @@ type HTTPRequest struct {
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^https?://[^/?#@]+`
 	URL string `json:"url,omitempty"`
-	// urlFrom is a CEL expression over run that yields the address.
+	// urlFrom is a CEL expression over run that yields the address. With auth or
+	// headersSecretRef, url is required, too, and the address must be at its host.
 	URLFrom ActionExpression `json:"urlFrom,omitempty"`
 	// headers are sent in addition to those of the executor.
 	//

@@ -1,0 +1,41 @@
+package executor
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/pequod-io/pequod/actions/egress"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// token is a Secret.
+type token struct{}
+
+func (token) Secret(context.Context, string, string, string) (map[string][]byte, error) {
+	return map[string][]byte{"token": []byte("s3cret")}, nil
+}
+
+// TestCredentials sends credentials only to the host that they are for, also if the address is
+// that of an expression.
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	allowed, err := egress.ParseAllowed(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Server{Client: egress.New(egress.Options{Allowed: allowed}), Secrets: token{}}
+	auth := &v1alpha1.ServerAuth{TokenSecretRef: v1alpha1.SecretKeyRef{Name: "server", Key: "token"}}
+	const elsewhere, refused = "at another host than url", "is not allowed"
+	for _, test := range []struct{ url, to, want string }{
+		{"", "https://evil.example.com/", elsewhere},
+		{"https://example.com/", "https://evil.example.com/", elsewhere},
+		{"https://example.com/", "http://example.com/", elsewhere},
+		{"https://example.com/", "https://EXAMPLE.com/runs/1", refused}, // by the list of hosts
+	} {
+		_, err := s.Call(t.Context(), Run{}, Request{Method: "GET", URL: test.to, HTTPRequest: &v1alpha1.HTTPRequest{URL: test.url, Auth: auth}})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q to %s: %v, want %q", test.url, test.to, err, test.want)
+		}
+	}
+}
