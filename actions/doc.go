@@ -6,6 +6,8 @@
 //   - Package egress is the only HTTP client, identity reads Secrets, and expression
 //     evaluates CEL.
 //   - Package action is the controller.
+//   - Package rules is the pure state machine of a rule about observations. No controller
+//     uses it yet.
 //
 // Non-goals: the packages know no CUE, and nothing about graphs.
 package actions
