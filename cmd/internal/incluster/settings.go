@@ -47,7 +47,11 @@ func (p Program) flagSet(s *Settings) *pflag.FlagSet {
 	s.name = p.Name
 	fs := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
 	fs.Usage = func() {} // Run prints errors in one line, without the usage
-	s.addProcessFlags(fs)
+	lease := ", followed by a hash of the flags that restrict its graphs if one of them is set"
+	if p.Graphless {
+		lease = ""
+	}
+	s.addProcessFlags(fs, lease)
 	if !p.Graphless {
 		s.addGraphFlags(fs)
 		s.Webhooks.addFlags(fs)
@@ -62,7 +66,7 @@ func (p Program) flagSet(s *Settings) *pflag.FlagSet {
 }
 
 // addProcessFlags adds the flags of the metrics endpoint, the probes and leader election.
-func (s *Settings) addProcessFlags(fs *pflag.FlagSet) {
+func (s *Settings) addProcessFlags(fs *pflag.FlagSet, lease string) {
 	fs.StringVar(&s.Metrics.Address, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 disables it")
 	fs.BoolVar(&s.Metrics.Secure, "metrics-secure", true,
 		"serve metrics over HTTPS, to clients that RBAC allows to get the URL /metrics; if false, over HTTP to everyone")
@@ -73,7 +77,7 @@ func (s *Settings) addProcessFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.Probes, "health-probe-bind-address", ":8081", "address of the probes /healthz and /readyz; 0 disables them")
 	fs.BoolVar(&s.Election.Enabled, "leader-elect", false, "elect a leader among several replicas")
 	fs.StringVar(&s.Election.Lease, "leader-election-id", "",
-		"name of the lease; default: "+s.name+", followed by a hash of the flags that restrict its graphs if one of them is set")
+		"name of the lease; default: "+s.name+lease)
 	fs.StringVar(&s.Election.Namespace, "leader-election-namespace", "", "namespace of the lease; default: the namespace of the Pod")
 }
 
