@@ -5,6 +5,6 @@
 // run, one records it. A request is sent only after the record of the run is stored, and what
 // is sent comes from the record.
 //
-// [Setup] is the entry point. goal.go reads a spec, step.go does one step, and status.go has
-// the conditions and the Events.
+// [Setup] is the entry point. goal.go reads a spec, step.go does one step, took.go takes its
+// result, status.go has the conditions, and report.go the Events.
 package action
