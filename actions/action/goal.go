@@ -2,6 +2,7 @@ package action
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/runs"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // goal returns what an Action asks for.
@@ -18,12 +20,11 @@ func goal(a *v1alpha1.Action) runs.Goal {
 	spec := &a.Spec
 	g := runs.Goal{
 		Generation: a.Generation,
-		// Outputs are inputs, too: they are read when a run ends.
-		Inputs: runs.Digest(struct {
-			Executor  v1alpha1.ActionExecutor
+		Inputs:     runs.Digest(spec.ActionExecutor),
+		Outputs: runs.Digest(struct {
 			Outputs   map[string]v1alpha1.ActionExpression
 			Sensitive *v1alpha1.SensitiveOutputs
-		}{spec.ActionExecutor, spec.Outputs, spec.SensitiveOutputs}),
+		}{spec.Outputs, spec.SensitiveOutputs}),
 		Requested:    a.Annotations[v1alpha1.AnnotationReconcileRequestedAt],
 		ApprovedPlan: a.Annotations[v1alpha1.AnnotationApprovedPlan],
 		Cancel:       spec.OnChangeWhileRunning == v1alpha1.ChangeCancel,
@@ -116,4 +117,13 @@ func (r *reconciler) validate(a *v1alpha1.Action) error {
 		request("spec.destroy.", d.ActionExecutor)
 	}
 	return errors.Join(found...)
+}
+
+// planOf returns the plan of an executor whose runs make none: the request itself.
+func planOf(request v1alpha1.ActionExecutor) *v1alpha1.ActionPlan {
+	text, err := json.Marshal(request)
+	if err != nil {
+		text = nil // can't happen: the request was JSON
+	}
+	return &v1alpha1.ActionPlan{Digest: "sha256:" + runs.Digest(request), Summary: source.OneLine(string(text), 4096)}
 }

@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,11 +17,13 @@ import (
 	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/runs"
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/source"
 )
 
 // maxOutputs is the size of all outputs in bytes.
 const maxOutputs = 64 << 10
+
+// evaluatePause is the time before the last run is read again after an error.
+const evaluatePause = 10 * time.Second
 
 // succeeded takes the outputs of a run that has succeeded. If they can't be taken, the run has
 // failed: what reads them must not go on with the old ones.
@@ -38,23 +41,68 @@ func (s *session) succeeded(ctx context.Context, o *executor.Observation) {
 		s.end(v1alpha1.RunSucceeded, "", false, time.Time{})
 		return
 	}
-	outputs, err := s.outputs(o, data)
-	if err == nil {
-		var retry bool
-		if retry, err = s.sensitive(ctx, data); retry {
-			// Nothing is recorded, so the run is observed again.
-			runs.Erred(s.next, err.Error(), time.Time{}, s.now)
-			s.next.Run.State = s.a.Status.Run.State
-			s.setPoll(s.next.NextAttemptAt.Time)
-			return
-		}
-	}
-	if err != nil {
+	retry, err := s.reads(ctx, o, data)
+	switch {
+	case retry: // nothing is recorded, so the run is observed again
+		runs.Erred(s.next, err.Error(), time.Time{}, s.now)
+		s.next.Run.State = s.a.Status.Run.State
+		s.setPoll(s.next.NextAttemptAt.Time)
+		return
+	case err != nil:
 		s.end(v1alpha1.RunFailed, err.Error(), true, time.Time{})
 		return
 	}
-	s.next.Outputs = outputs
 	s.end(v1alpha1.RunSucceeded, o.Redact(o.Message), false, time.Time{})
+}
+
+// evaluate reads the outputs of the last run again, because the spec has other ones. It begins
+// nothing: a run whose server doesn't show it any more leaves the outputs as they are.
+func (s *session) evaluate(ctx context.Context) {
+	applied, request := s.next.Applied, s.a.Spec.ActionExecutor
+	run := executor.Run{
+		Namespace: s.a.Namespace, Name: s.a.Name, Account: s.a.Spec.ServiceAccountName, Request: request,
+		Key: applied.Key, Purpose: v1alpha1.RunApply, Generation: s.goal.Generation, Attempt: applied.Attempt, ID: applied.ID,
+		Previous: previous(s.next),
+	}
+	o, err := s.Executors(request).Observe(ctx, run)
+	switch known := errorOf(err); {
+	case err != nil && known.Class != executor.Gone:
+		s.again(known.Message, known.After)
+		return
+	case err != nil:
+		err = fmt.Errorf("%s; request a reconciliation to run again", known.Message)
+	case o.State != v1alpha1.RunSucceeded:
+		err = errors.New("the server no longer reports that the run has succeeded; request a reconciliation to run again")
+	default:
+		var retry bool
+		if retry, err = s.reads(ctx, o, run.Vars(o.Data)); retry {
+			s.again(err.Error(), time.Time{})
+			return
+		}
+	}
+	runs.Read(s.next, s.goal, err)
+}
+
+// reads takes the outputs of a run. If retry is set, the error may go.
+func (s *session) reads(ctx context.Context, o *executor.Observation, data map[string]any) (retry bool, err error) {
+	outputs, err := s.outputs(o, data)
+	if err != nil {
+		return false, err
+	}
+	if retry, err = s.sensitive(ctx, data); err == nil {
+		s.next.Outputs = outputs
+	}
+	return retry, err
+}
+
+// again has the last run read again, at notBefore if that is later than the usual time.
+func (s *session) again(why string, notBefore time.Time) {
+	at := s.now.Add(evaluatePause)
+	if notBefore.After(at) {
+		at = notBefore
+	}
+	s.waits = why
+	s.setPoll(at)
 }
 
 // outputs evaluates the outputs of a run.
@@ -133,15 +181,6 @@ func previous(s *v1alpha1.ActionStatus) map[string]any {
 		outputs[name] = executor.Decode(raw.Raw)
 	}
 	return outputs
-}
-
-// planOf returns the plan of an executor whose runs make none: the request itself.
-func planOf(request v1alpha1.ActionExecutor) *v1alpha1.ActionPlan {
-	text, err := json.Marshal(request)
-	if err != nil {
-		text = nil // can't happen: the request was JSON
-	}
-	return &v1alpha1.ActionPlan{Digest: "sha256:" + runs.Digest(request), Summary: source.OneLine(string(text), 4096)}
 }
 
 func timeOf(t time.Time) *metav1.Time { return new(metav1.NewTime(t)) }

@@ -79,6 +79,8 @@ type session struct {
 	next *v1alpha1.ActionStatus
 	// recorded is set if the write records a run.
 	recorded bool
+	// waits is why the outputs of the last run can't be read now.
+	waits string
 }
 
 // write writes the status if it has changed, and Events about what has changed. The error is

@@ -25,6 +25,8 @@ const (
 	reasonExhausted          = "RetriesExhausted"
 	reasonUnknown            = "OutcomeUnknown"
 	reasonDestroying         = "Destroying"
+	reasonOutputsPending     = "OutputsPending"
+	reasonOutputsUnavailable = "OutputsUnavailable"
 )
 
 // invalid writes that the Action can't be executed.
@@ -60,6 +62,9 @@ func (s *session) conditions() {
 		s.stalled(stalledReason(why, r), s.message(r.Message))
 		return
 	}
+	if s.unread() {
+		return
+	}
 	current := s.next.Applied != nil && s.next.Applied.Inputs == s.goal.Inputs
 	repeats := r.Inputs == s.goal.Inputs && wasReady(&s.a.Status) && !r.Ended() && (r.Reason == v1alpha1.ReasonSchedule || r.Purpose == v1alpha1.RunCheck || r.Reason == v1alpha1.ReasonDrift)
 	switch {
@@ -78,6 +83,26 @@ func (s *session) conditions() {
 	default:
 		s.progressing(reasonRunning, s.message("the run is in progress"))
 	}
+}
+
+// unread sets the conditions of an Action whose last run has succeeded, and whose outputs weren't
+// read as the spec says. It reports whether the Action is one.
+func (s *session) unread() bool {
+	a := s.next.Applied
+	if s.goal.Deleting || a == nil || a.Inputs != s.goal.Inputs || a.Outputs == s.goal.Outputs {
+		return false
+	}
+	if a.RefusedOutputs == s.goal.Outputs {
+		s.next.Phase = v1alpha1.ActionFailed
+		s.stalled(reasonOutputsUnavailable, "the outputs have changed, and can't be read of the last run: "+a.OutputsError)
+		return true
+	}
+	message := "the outputs have changed, and are read of the last run"
+	if s.waits != "" {
+		message += ": " + s.waits
+	}
+	s.progressing(reasonOutputsPending, message)
+	return true
 }
 
 // phase returns the phase of an Action with a run.

@@ -22,7 +22,7 @@ func (s *session) step(ctx context.Context) (reconcile.Result, error) {
 	switch {
 	case step.Do == runs.Release:
 		return s.release(ctx)
-	case step.Do == runs.Record && step.Purpose != v1alpha1.RunDestroy:
+	case step.Do == runs.Evaluate, step.Do == runs.Record && step.Purpose != v1alpha1.RunDestroy:
 		if err := s.validate(s.a); err != nil {
 			return s.invalid(ctx, err)
 		}
@@ -40,6 +40,9 @@ func (s *session) do(ctx context.Context, step runs.Step) {
 	case runs.GiveUp:
 		s.next.Run.CancelReason = step.Why
 		s.end(v1alpha1.RunFailed, step.Why, true, time.Time{})
+		return
+	case runs.Evaluate:
+		s.evaluate(ctx)
 		return
 	case runs.Wait:
 		return

@@ -11,6 +11,8 @@ type Goal struct {
 	Generation int64
 	// Inputs is the digest of what a run does. Runs with the same inputs don't repeat.
 	Inputs string
+	// Outputs is the digest of what is read of a run. Other outputs are read of the last run.
+	Outputs string
 	// Requested is the value of the annotation that requests a reconciliation.
 	Requested string
 	// ApprovedPlan is the digest of the plan that was approved.
@@ -77,6 +79,8 @@ const (
 	Cancel
 	// GiveUp ends the open run as failed, without knowing its end.
 	GiveUp
+	// Evaluate reads the outputs of the last run again.
+	Evaluate
 	// Release removes the finalizer.
 	Release
 )
@@ -112,7 +116,7 @@ func Next(g Goal, s *v1alpha1.ActionStatus, poll, now time.Time) Step {
 	case g.Deleting:
 		return ending(g, s, now)
 	}
-	return idle(g, s, now)
+	return idle(g, s, poll, now)
 }
 
 // open returns the step of an Action with an open run.
@@ -216,7 +220,7 @@ func ending(g Goal, s *v1alpha1.ActionStatus, now time.Time) Step {
 }
 
 // idle returns the step of an Action without an open run.
-func idle(g Goal, s *v1alpha1.ActionStatus, now time.Time) Step {
+func idle(g Goal, s *v1alpha1.ActionStatus, poll, now time.Time) Step {
 	apply := func(reason v1alpha1.RunReason) Step {
 		return Step{Do: Record, Purpose: v1alpha1.RunApply, Reason: reason}
 	}
@@ -226,6 +230,11 @@ func idle(g Goal, s *v1alpha1.ActionStatus, now time.Time) Step {
 		return apply(v1alpha1.ReasonRequested)
 	case r == nil || s.Applied == nil:
 		return apply(v1alpha1.ReasonSpec)
+	case s.Applied.Inputs == g.Inputs && s.Applied.Outputs != g.Outputs && s.Applied.RefusedOutputs != g.Outputs:
+		if now.Before(poll) {
+			return Step{At: poll}
+		}
+		return Step{Do: Evaluate}
 	case s.Applied.Inputs == g.Inputs:
 		return periodic(g, s, now)
 	case r.Inputs != g.Inputs || r.CancelReason == WhyChanged:

@@ -101,6 +101,7 @@ func Ended(s *v1alpha1.ActionStatus, g Goal, state v1alpha1.RunState, message st
 		s.Failures = 0
 		if r.Purpose == v1alpha1.RunApply {
 			s.Applied.Inputs, s.Applied.At = r.Inputs, r.FinishedAt
+			s.Applied.ID, s.Applied.Attempt, s.Applied.Outputs = r.ID, r.Attempt, g.Outputs
 		}
 		return
 	case r.CancelReason == WhyChanged:
@@ -112,6 +113,17 @@ func Ended(s *v1alpha1.ActionStatus, g Goal, state v1alpha1.RunState, message st
 		at = notBefore
 	}
 	s.NextAttemptAt = new(metav1.NewTime(at))
+}
+
+// Read records that the outputs of the last run were read as the goal says, or can't be because
+// of err.
+func Read(s *v1alpha1.ActionStatus, g Goal, err error) {
+	a := s.Applied
+	if err != nil {
+		a.RefusedOutputs, a.OutputsError = g.Outputs, Message(err.Error())
+		return
+	}
+	a.Outputs, a.RefusedOutputs, a.OutputsError = g.Outputs, "", ""
 }
 
 // Checked records the result of a check.

@@ -210,6 +210,24 @@ type AppliedRun struct {
 	Inputs string `json:"inputs,omitempty"`
 	// at is the time at which that run ended.
 	At *metav1.Time `json:"at,omitempty"`
+	// id is the server's name of that run, if it has one.
+	//
+	// +kubebuilder:validation:MaxLength=2048
+	ID string `json:"id,omitempty"`
+	// attempt is the number of that run.
+	Attempt int64 `json:"attempt,omitempty"`
+	// outputs is the digest of the expressions that status.outputs are from.
+	//
+	// +kubebuilder:validation:MaxLength=64
+	Outputs string `json:"outputs,omitempty"`
+	// refusedOutputs is the digest of other expressions that the run can't be read with.
+	//
+	// +kubebuilder:validation:MaxLength=64
+	RefusedOutputs string `json:"refusedOutputs,omitempty"`
+	// outputsError is why.
+	//
+	// +kubebuilder:validation:MaxLength=1024
+	OutputsError string `json:"outputsError,omitempty"`
 	// destroy undoes the run, as it was recorded with it.
 	Destroy *ActionDestroy `json:"destroy,omitempty"`
 }

@@ -189,6 +189,9 @@ func (e *Executor) begun(run executor.Run, c *executor.Call) (*executor.Observat
 // Observe implements [executor.Executor].
 func (e *Executor) Observe(ctx context.Context, run executor.Run) (*executor.Observation, error) {
 	h := run.Request.HTTP
+	if run.ID == "" { // it had ended with the first response
+		return nil, &executor.Error{Class: executor.Gone, Message: "the response to the request isn't kept"}
+	}
 	c, err := e.server.Call(ctx, run, executor.Request{Method: http.MethodGet, URL: run.ID, HTTPRequest: &h.HTTPRequest, Poll: true})
 	if err != nil {
 		return nil, err
