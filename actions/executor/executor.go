@@ -61,7 +61,8 @@ type Run struct {
 	Approval bool
 	// IntentAt is when the run was recorded.
 	IntentAt time.Time
-	// CancelRequestedAt is when Cancel succeeded, or zero.
+	// CancelRequestedAt is when Cancel was called and the run was left to end, or zero. The
+	// server may have refused to cancel it.
 	CancelRequestedAt time.Time
 	// Fresh is set if this process has just recorded the run, and not called Begin. So
 	// nothing has begun it.
