@@ -57,6 +57,7 @@ func TestNext(t *testing.T) {
 		"change":                           {Rule{On: Change}, "aabba", "..F.F"},
 		"change that stays":                {Rule{On: Change, For: 20 * s}, "abaabbb", "......F"},
 		"change of a state that is no one": {Rule{On: Change}, "a0b", "..F"},
+		"change that a cooldown delays":    {Rule{On: Change, Cooldown: 30 * s}, "abc0000", ".F..F.."},
 		"change after a failed poll":       {Rule{On: Change}, "axb", "..F"},
 		"while":                            {Rule{On: While, Cooldown: 20 * s}, "011111", ".FhFhF"},
 		"limit":                            {Rule{On: While, Limit: 2, Per: 60 * s}, "11111111", "FFThhhFF"},
@@ -65,6 +66,21 @@ func TestNext(t *testing.T) {
 	} {
 		if got := run(test.rule, test.in); got != test.want {
 			t.Errorf("%s: %s yields\n%s, want\n%s", name, test.in, got, test.want)
+		}
+	}
+}
+
+// TestClock sets the clock back while a rule waits. The wait begins again, and ends.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	for _, on := range []On{Enter, Change} {
+		r, now := Rule{On: on, For: 20 * time.Second}, time.Unix(1e9, 0)
+		m, _ := Next(r, Memory{}, Observation{Digest: "a"}, now)
+		m, _ = Next(r, m, Observation{When: true, Digest: "b"}, now)
+		now = now.Add(-time.Hour)
+		m, _ = Next(r, m, Observation{When: true, Digest: "b"}, now)
+		if _, v := Next(r, m, Observation{When: true, Digest: "b"}, now.Add(r.For)); !v.Fire {
+			t.Errorf("%s doesn't fire after the clock was set back: %+v", on, m)
 		}
 	}
 }
