@@ -65,6 +65,8 @@ type view struct {
 	ReadyNodes  int
 	Rows        []row
 	Drawing     template.HTML
+	Undrawn     int  // nodes that the drawing leaves out
+	Calm        bool // all nodes are ready, without drift
 	Values      []value
 }
 
@@ -117,7 +119,9 @@ func newView(g Graph) view {
 	if g.Ready {
 		v.Word, v.Class = "ready", "ready"
 	}
-	v.Drawing = draw(v)
+	v.Calm = !slices.ContainsFunc(v.Rows, func(r row) bool { return r.Class != "ready" })
+	part := drawn(v.Rows)
+	v.Drawing, v.Undrawn = draw(v, part), len(v.Rows)-len(part)
 	for _, name := range slices.Sorted(maps.Keys(g.Outputs)) {
 		v.Values = append(v.Values, value{Name: name, Value: outputText(g.Outputs[name])})
 	}
@@ -148,34 +152,34 @@ func outputText(v any) string {
 	return string(data)
 }
 
-// maxDrawn is the largest number of nodes that are drawn. A drawing of more is too large to
-// read, and to send again with each change.
-const maxDrawn = 300
-
-// draw returns the drawing of a graph, "" if it has too many nodes.
-func draw(v view) template.HTML {
-	if len(v.Rows) > maxDrawn || len(v.Rows) == 0 {
+// draw returns the drawing of the rows of part, which are indexes.
+func draw(v view, part []int) template.HTML {
+	if len(part) == 0 {
 		return ""
 	}
 	g := drawing.Graph{Title: v.Namespace + "/" + v.Name}
-	index := map[string]int{}
-	for i, r := range v.Rows {
+	index, place := byID(v.Rows), map[int]int{}
+	for at, i := range part {
+		r := v.Rows[i]
 		lines := []string{cmp.Or(r.ID, "left the graph"), r.Object}
 		if text := cmp.Or(strings.Join(r.Changes, ", "), r.Message); text != "" {
 			lines = append(lines, text)
 		}
 		g.Nodes = append(g.Nodes, drawing.Node{Lines: lines, Mark: mark(r), Link: "#" + r.Key})
-		if r.ID != "" {
-			index[r.ID] = i
-		}
+		place[i] = at
 	}
-	for i, r := range v.Rows {
+	for at, i := range part {
+		r := v.Rows[i]
 		for _, id := range r.Needs {
-			from, ok := index[id]
+			needed, ok := index[id]
 			if !ok {
 				continue
 			}
-			e := drawing.Edge{From: from, To: i}
+			from, ok := place[needed]
+			if !ok {
+				continue // not in the part
+			}
+			e := drawing.Edge{From: from, To: at}
 			if id == r.BlockedBy {
 				e.Kind = drawing.Blocking
 			}
