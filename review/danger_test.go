@@ -2,6 +2,7 @@ package review_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
@@ -70,5 +71,30 @@ func TestRemovedPodsEnd(t *testing.T) {
 	}
 	if len(r.Dangers) != 0 {
 		t.Errorf("dangers %+v, want none", r.Dangers)
+	}
+}
+
+// The verdict counts a removed object that Pods need apart from changes that they don't notice.
+func TestVerdictOfNeededObject(t *testing.T) {
+	var before review.Tree
+	for kind, manifest := range map[string]map[string]any{
+		"ServiceAccount": {"apiVersion": "v1"},
+		"Pod":            {"apiVersion": "v1", "spec": map[string]any{"serviceAccountName": "web"}},
+	} {
+		manifest["kind"], manifest["metadata"] = kind, map[string]any{"name": "web", "namespace": "shop"}
+		objects, err := objectdiff.FromManifest(manifest, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := objectdiff.Instance{Kind: kind, Namespace: "shop", Name: "web", File: kind}
+		before.Units = append(before.Units, review.Unit{Instance: in, Path: kind, Objects: objects})
+	}
+	after := review.Tree{Units: slices.DeleteFunc(slices.Clone(before.Units), func(u review.Unit) bool { return u.Kind == "ServiceAccount" })}
+	r, err := review.New(before, after, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.Verdict(), "0 to add, 0 to change, 1 to remove · 1 removed object that Pods need"; got != want {
+		t.Errorf("verdict %q, want %q", got, want)
 	}
 }

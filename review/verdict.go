@@ -82,7 +82,9 @@ func (r *Report) Verdict() string {
 	add(effects[forecast.RollingRestart], "rolling restart", "rolling restarts")
 	add(effects[forecast.Autoscaler], "fight with an autoscaler", "fights with autoscalers")
 	add(effects[forecast.Quota], "quota exceeded", "quotas exceeded")
-	add(effects[forecast.Unnoticed], "change that Pods don't notice", "changes that Pods don't notice")
+	needed := r.needed()
+	add(needed, "removed object that Pods need", "removed objects that Pods need")
+	add(effects[forecast.Unnoticed]-needed, "change that Pods don't notice", "changes that Pods don't notice")
 	add(r.drifted(), "drifted object", "drifted objects")
 	breaking := 0
 	for _, in := range r.Inputs {
@@ -113,6 +115,20 @@ func (r *Report) lost() (addresses, volumes, others int) {
 		}
 	}
 	return addresses, volumes, others
+}
+
+// needed counts the removed objects without which Pods can't start again. Running Pods don't
+// notice the removal, so these are also in the count of [forecast.Unnoticed].
+func (r *Report) needed() int {
+	n := 0
+	for i := range r.Instances {
+		for k := range r.Instances[i].Objects {
+			if slices.ContainsFunc(r.Instances[i].Objects[k].Consequences, forecast.Consequence.PreventsStart) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // losesAddress reports whether the object is a Service that loses the address of its load

@@ -48,9 +48,9 @@ type Live struct {
 // that the API server manages, such as status. An error is about an object
 // without kind or name.
 //
-// Unlike [Compare], it does not warn of immutable fields and selectors: the dry
-// run of the API server has checked the change, and its refusal is in
-// Live.Refusal.
+// Unlike [Compare], it does not warn of immutable fields: the dry run of the API server has
+// checked the change, and its refusal is in Live.Refusal. [Diff.WarnSelectors] adds the
+// warnings about selectors, which need all objects.
 func CompareLive(objects []Live) (Diff, error) {
 	var d Diff
 	for i := range objects {

@@ -35,6 +35,21 @@ func warnSelectors(o *ObjectDiff, before, after []Object) {
 	}
 }
 
+// WarnSelectors adds the warnings about selectors to a diff of [CompareLive], as [Compare]
+// does. before and after are those of [LiveSides]: a Service and its workload need not change
+// both. The dry run of the API server doesn't compare one object with another.
+func (d *Diff) WarnSelectors(before, after []Object) {
+	for i := range d.Objects {
+		switch o := &d.Objects[i]; {
+		case o.Refused || o.old == nil:
+		case o.new != nil:
+			warnSelectors(o, before, after)
+		case podLabels(o.old) != nil:
+			warnServices(o, before, after)
+		}
+	}
+}
+
 // warnSelector compares the workloads that the old and the new spec.selector match.
 func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []Object) {
 	// Without a selector, someone else fills in the endpoints of the Service.

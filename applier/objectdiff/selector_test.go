@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/internal/problem"
@@ -121,6 +122,52 @@ func TestServiceOfKeptWorkload(t *testing.T) {
 		warned := len(removed) == 1 && slices.ContainsFunc(removed[0].Warnings, func(w problem.Problem) bool { return w.Rule == RuleSelector })
 		if warned == kept {
 			t.Errorf("kept %v: %+v", kept, removed)
+		}
+	}
+}
+
+// A dry run compares each object alone, so the selectors are compared after it. The workload
+// needs no change.
+func TestSelectorsOfLiveObjects(t *testing.T) {
+	read := func(text string) *unstructured.Unstructured {
+		obj := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+			t.Fatal(err)
+		}
+		return obj
+	}
+	service := func(label string) *unstructured.Unstructured {
+		return read("{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {selector: {app: " + label + "}}}")
+	}
+	deployment := read("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}}")
+	stays := Live{Before: deployment, After: deployment}
+	for name, test := range map[string]struct {
+		changed, unchanged Live
+		want               string
+	}{
+		"changed Service": {Live{Before: service("web"), After: service("wbe")}, stays, "spec.selector: no longer matches any Pods; it matched those of Deployment shop/web"},
+		"refused Service": {Live{Before: service("web"), After: service("wbe"), Refusal: "no"}, stays, ": no"},
+		"new Service":     {Live{After: service("wbe")}, stays, ""},
+		"removed workload": {
+			Live{Before: deployment, Leaving: true}, Live{Before: service("web"), After: service("web")},
+			": Service shop/web stays, and has no endpoints without it",
+		},
+	} {
+		d, err := CompareLive([]Live{test.changed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after, err := LiveSides([]Live{test.changed, test.unchanged})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.WarnSelectors(before, after)
+		var got []string
+		for _, w := range d.Objects[0].Warnings {
+			got = append(got, w.Path+": "+w.Message)
+		}
+		if text := strings.Join(got, "\n"); text != test.want {
+			t.Errorf("%s: got %q, want %q", name, text, test.want)
 		}
 	}
 }

@@ -41,6 +41,7 @@ func LiveChanges(changed, all []objectdiff.Live) (objectdiff.Diff, map[objectdif
 	if err != nil {
 		return d, nil, err
 	}
+	d.WarnSelectors(before, after)
 	return d, forecast.OfLive(d, before, after), nil
 }
 

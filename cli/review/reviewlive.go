@@ -191,6 +191,7 @@ func (l *liveReview) compare(used forecast.Used) error {
 	if err != nil {
 		return err
 	}
+	d.WarnSelectors(before, after)
 	l.answers.Diff, l.answers.Consequences = d, forecast.OfCluster(d, before, after, used)
 	return nil
 }

@@ -108,7 +108,7 @@ func (c Consequence) Title() string {
 	switch {
 	case c.Effect == InPlace && c.Path == "": // rules about whole objects are about their removal
 		return "no restart"
-	case c.Effect == Unnoticed && c.Path == "" && pods == "":
+	case c.PreventsStart():
 		return "Pods can't start"
 	case c.Effect == Unnoticed && pods != "":
 		return "not noticed by " + pods
@@ -120,6 +120,12 @@ func (c Consequence) Title() string {
 		return "rolling restart of " + pods
 	}
 	return c.Effect.Title()
+}
+
+// PreventsStart reports whether Pods can't start any more, because an object that they need is
+// removed. Those that run keep running.
+func (c Consequence) PreventsStart() bool {
+	return c.Effect == Unnoticed && c.Path == "" && c.Pods == 0 && !c.AllNodes
 }
 
 // Restarts reports whether Pods end.

@@ -23,7 +23,8 @@ func cutText(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxText], "") + fmt.Sprintf("… (%d more bytes)", len(s)-maxText)
+	kept := strings.ToValidUTF8(s[:maxText], "") // a character may end after the limit
+	return kept + fmt.Sprintf("… (%d more bytes)", len(s)-len(kept))
 }
 
 // fieldLines returns the changed fields of an object as the other skins show them.
