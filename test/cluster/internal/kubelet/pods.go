@@ -113,6 +113,9 @@ func (p *pods) address(pod *corev1.Pod) string {
 	if pod.Spec.HostNetwork {
 		return nodeAddress
 	}
+	if address := pod.Annotations[Address]; address != "" {
+		return address
+	}
 	return p.ips.of(pod.UID)
 }
 

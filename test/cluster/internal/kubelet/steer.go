@@ -27,6 +27,9 @@ const (
 	// TerminateAfter is how long a deleted Pod takes to terminate, at most its
 	// grace period. By default it terminates at once.
 	TerminateAfter = "testcluster.pequod.io/terminate-after"
+	// Address is the address of the Pod, such as one of the loopback network on which
+	// the test has a server. By default it is one of a network that doesn't exist.
+	Address = "testcluster.pequod.io/address"
 )
 
 // Image tags that control a single container. "missing" cannot be pulled and
