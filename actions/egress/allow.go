@@ -11,6 +11,10 @@ import (
 type Allowed struct {
 	hosts    []host
 	networks []netip.Prefix
+	// plain allows addresses in the networks without TLS.
+	plain bool
+	// flag is named in errors.
+	flag string
 }
 
 // host is an entry for names.
@@ -24,7 +28,7 @@ type host struct {
 // host without TLS. Hosts whose addresses are not public need a network, too; a host that is
 // written as an address in a network needs no other entry.
 func ParseAllowed(entries []string) (Allowed, error) {
-	var a Allowed
+	a := Allowed{flag: "--allow-egress"}
 	for _, entry := range entries {
 		name, plain := strings.CutPrefix(strings.ToLower(strings.TrimSpace(entry)), "http://")
 		if network, err := netip.ParsePrefix(name); err == nil && !plain {
@@ -43,6 +47,20 @@ func ParseAllowed(entries []string) (Allowed, error) {
 	return a, nil
 }
 
+// ParseNetworks parses networks, such as those of Pods. Only addresses in them are allowed, also
+// without TLS, and no names. Errors name the flag that the entries are of.
+func ParseNetworks(flag string, entries []string) (Allowed, error) {
+	a := Allowed{flag: flag, plain: true}
+	for _, entry := range entries {
+		network, err := netip.ParsePrefix(strings.TrimSpace(entry))
+		if err != nil {
+			return a, fmt.Errorf("%q is not a network such as 10.244.0.0/16", entry)
+		}
+		a.networks = append(a.networks, network.Masked())
+	}
+	return a, nil
+}
+
 // checkURL returns why an address must not be requested, or "".
 func (a Allowed) checkURL(u *url.URL) string {
 	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
@@ -57,13 +75,13 @@ func (a Allowed) checkURL(u *url.URL) string {
 		}
 	}
 	if ip, err := netip.ParseAddr(name); err == nil && a.inNetwork(ip) {
-		listed = true
+		listed, plain = true, plain || a.plain
 	}
 	switch {
 	case !listed:
-		return fmt.Sprintf("host %s is not allowed; see --allow-egress of pequod-actions", name)
+		return fmt.Sprintf("host %s is not allowed; see %s of pequod-actions", name, a.flag)
 	case u.Scheme == "http" && !plain:
-		return fmt.Sprintf("host %s is not allowed without TLS; see --allow-egress of pequod-actions", name)
+		return fmt.Sprintf("host %s is not allowed without TLS; see %s of pequod-actions", name, a.flag)
 	}
 	return ""
 }
@@ -71,10 +89,10 @@ func (a Allowed) checkURL(u *url.URL) string {
 // checkAddress returns why an address must not be dialled, or "".
 func (a Allowed) checkAddress(ip netip.Addr) string {
 	ip = ip.Unmap()
-	if a.inNetwork(ip) || public(ip) {
+	if a.inNetwork(ip) || public(ip) && !a.plain {
 		return ""
 	}
-	return fmt.Sprintf("address %s is not public, and in no network of --allow-egress of pequod-actions", ip)
+	return fmt.Sprintf("address %s is not public, and in no network of %s of pequod-actions", ip, a.flag)
 }
 
 func (a Allowed) inNetwork(ip netip.Addr) bool {

@@ -52,7 +52,7 @@ type Options struct {
 // Client sends requests. It is safe for concurrent use.
 type Client struct {
 	options Options
-	// transports are by the certificates of the authorities.
+	// transports are by the certificates of the authorities and the name of the server.
 	transports *lru.Cache
 	budgets    *lru.Cache
 	tagged     *lru.Cache
@@ -77,6 +77,8 @@ type Request struct {
 	Body        []byte
 	// CABundle has the certificates of the authorities as PEM; empty means the system's.
 	CABundle string
+	// ServerName is the name in the server's certificate; empty means the host of the URL.
+	ServerName string
 	// Poll spends the budget of the server, and uses its ETags.
 	Poll bool
 }
@@ -115,7 +117,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if why := c.options.Allowed.checkURL(u); why != "" {
 		return nil, &Refused{why}
 	}
-	transport, err := c.transport(r.CABundle)
+	transport, err := c.transport(r.CABundle, r.ServerName)
 	if err != nil {
 		return nil, &Refused{err.Error()}
 	}
@@ -204,14 +206,15 @@ func clean(err error) error {
 	return err
 }
 
-// transport returns the transport for certificates of authorities.
-func (c *Client) transport(bundle string) (http.RoundTripper, error) {
+// transport returns the transport for certificates of authorities and a server's name.
+func (c *Client) transport(bundle, name string) (http.RoundTripper, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t, ok := c.transports.Get(bundle); ok {
+	key := name + "\n" + bundle
+	if t, ok := c.transports.Get(key); ok {
 		return t.(http.RoundTripper), nil
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: name}
 	if bundle != "" {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM([]byte(bundle)) {
@@ -224,7 +227,7 @@ func (c *Client) transport(bundle string) (http.RoundTripper, error) {
 		// A compressed body could be thousand times larger than what is received.
 		DisableCompression: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
 	}
-	c.transports.Add(bundle, t)
+	c.transports.Add(key, t)
 	return t, nil
 }
 

@@ -84,3 +84,9 @@ func (o *Observation) Redact(text string) string { return redact(text, o.Secrets
 
 // Leaks reports whether a text has one of the secrets of an observation.
 func (o *Observation) Leaks(text string) bool { return redact(text, o.Secrets) != text }
+
+// Scrub returns one line of a text of a server, without the secrets and without what looks like a
+// credential.
+func Scrub(text string, secrets []string) string {
+	return source.OneLine(redact(scrub(text), secrets), maxExcerpt)
+}

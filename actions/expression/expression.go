@@ -1,7 +1,7 @@
-// Package expression evaluates the CEL expressions of Actions, with the limits and the errors
-// of late references.
+// Package expression evaluates the CEL expressions of Actions and Monitors, with the limits and
+// the errors of late references.
 //
-// [Run] is the environment of expressions over the variable run.
+// [Run] is the environment of expressions over the variable run. The others are those of Monitors.
 package expression
 
 import (
@@ -14,6 +14,28 @@ import (
 
 // Run returns the environment of expressions over the variable run.
 var Run = sync.OnceValue(func() *reference.Variables { return reference.NewVariables("run") })
+
+// The environments of the states of Monitors, by their probes.
+var (
+	Data     = sync.OnceValue(func() *reference.Variables { return reference.NewVariables("data") })
+	Response = sync.OnceValue(func() *reference.Variables { return reference.NewVariables("response") })
+	Object   = sync.OnceValue(func() *reference.Variables { return reference.NewVariables("object") })
+)
+
+// Rule returns the environment of the expressions of rules.
+var Rule = sync.OnceValue(func() *reference.Variables {
+	return reference.NewVariables("state", "old", "target", "monitor", "rule")
+})
+
+// Selects returns the paths of the fields of a variable that an expression reads, as far as they
+// are literal.
+func Selects(env *reference.Variables, expr, variable string) []reference.Path {
+	p, err := compile(env, expr)
+	if err != nil {
+		return nil // Check has the error
+	}
+	return p.Selects(variable)
+}
 
 // Check returns the error of an expression that can be found without data.
 func Check(env *reference.Variables, expr string) error {

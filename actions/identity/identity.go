@@ -1,7 +1,7 @@
-// Package identity reads and writes Secrets as the service account of an Action, in the
-// Action's namespace. pequod-actions itself has no right to any Secret.
+// Package identity acts as the service account of an Action or a Monitor, in its namespace. It
+// reads and writes Secrets for Actions. pequod-actions itself has no right to any Secret.
 //
-// [New] and [Accounts.Secret] are the entry points.
+// [New], [Accounts.Secret] and [Accounts.As] are the entry points.
 package identity
 
 import (
@@ -29,13 +29,18 @@ type Accounts struct {
 // them.
 func New(config *rest.Config, client *http.Client) *Accounts { return &Accounts{config, client} }
 
-// secrets returns a client that acts as a service account, in its namespace. The clients of
-// all accounts share their connections.
-func (a *Accounts) secrets(namespace, account string) (typedcorev1.SecretInterface, error) {
+// As returns what clients that act as a service account are made of. The clients of all accounts
+// share their connections.
+func (a *Accounts) As(namespace, account string) (*rest.Config, *http.Client) {
 	as := *a.http
 	user := "system:serviceaccount:" + namespace + ":" + account
 	as.Transport = transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{UserName: user}, a.http.Transport)
-	client, err := typedcorev1.NewForConfigAndClient(a.config, &as)
+	return a.config, &as
+}
+
+// secrets returns a client that acts as a service account, in its namespace.
+func (a *Accounts) secrets(namespace, account string) (typedcorev1.SecretInterface, error) {
+	client, err := typedcorev1.NewForConfigAndClient(a.As(namespace, account))
 	if err != nil {
 		return nil, err
 	}

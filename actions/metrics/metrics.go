@@ -26,10 +26,10 @@ func New(reg prometheus.Registerer) *Actions {
 			Name: "pequod_action_reconcile_total", Help: "Reconciliations of Actions by result.",
 		}, []string{"result"}),
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pequod_actions_executed_total", Help: "Ended runs by executor, purpose and result.",
+			Name: "pequod_actions_executed_total", Help: "Ended runs of Actions by executor, purpose and result, and reactions of Monitors with the purpose Reaction.",
 		}, []string{"type", "purpose", "result"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "pequod_action_duration_seconds", Help: "Time from the record of a run to its end.", Buckets: runBuckets,
+			Name: "pequod_action_duration_seconds", Help: "Time from the record of a run to its end, and of reactions.", Buckets: runBuckets,
 		}, []string{"type"}),
 	}
 	reg.MustRegister(a.reconciles, a.runs, a.durations)

@@ -10,6 +10,14 @@ import "github.com/google/cel-go/common/ast"
 // variables of comprehensions are not followed.
 func (e *Expression) Selects() []Path { return e.selects }
 
+// Selects is [Expression.Selects] for one variable of an environment of [NewVariables]. The paths
+// are those below the variable.
+func (p *Program) Selects(variable string) []Path {
+	of := *p.tree
+	of.variable = variable
+	return of.selects()
+}
+
 // selects computes [Expression.Selects].
 func (e *tree) selects() []Path {
 	var found []Path

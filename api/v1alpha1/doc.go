@@ -5,7 +5,8 @@
 // halves of Pequod: rendering produces it from CUE without a cluster, and the
 // applier executes it without CUE. [Transform] (transform.go, transformstatus.go,
 // rollout.go) binds a CUE module to the API kind that is generated from it. [Action] (action.go,
-// actionstatus.go) runs something outside of the cluster. names.go has the names of generated
+// actionstatus.go) runs something outside of the cluster. [Monitor] (monitor.go, monitorrule.go,
+// monitorstatus.go) reads the state of an application and reacts. names.go has the names of generated
 // kinds and of graphs.
 //
 // The comments on API types and fields become the descriptions in the CRDs, so

@@ -1,12 +1,12 @@
-// Command pequod-actions executes Actions in the cluster in which it runs: runs outside of the
-// cluster, such as requests to HTTP APIs.
+// Command pequod-actions executes Actions and Monitors in the cluster in which it runs: runs
+// outside of the cluster, such as requests to HTTP APIs, and polls of applications with reactions.
 //
 //	pequod-actions --leader-elect --allow-egress=api.example.com
 //
-// This file has the flags that only this program has; serve.go starts the controller of
-// package actions/action.
+// This file has the flags that only this program has; serve.go starts the controllers of
+// packages actions/action and actions/monitor.
 //
-// Non-goals: this package has no logic about Actions.
+// Non-goals: this package has no logic about Actions and Monitors.
 package main
 
 import (
@@ -25,17 +25,23 @@ const name = "pequod-actions"
 type options struct {
 	allow      []string
 	allowed    egress.Allowed
+	networks   []string
+	pods       egress.Allowed
+	exec       bool
 	concurrent int
 }
 
 // program returns the program, whose flags set o.
 func (o *options) program() incluster.Program {
 	return incluster.Program{
-		Name: name, About: "Execute Actions in the cluster.", Graphless: true,
+		Name: name, About: "Execute Actions and Monitors in the cluster.", Graphless: true,
 		AddFlags: func(fs *pflag.FlagSet, _ *incluster.Settings) {
 			fs.StringSliceVar(&o.allow, "allow-egress", nil,
-				"hosts that Actions may connect to: api.example.com, *.example.com, * for all public addresses, or networks such as 10.0.0.0/8 for addresses that aren't public; http://HOST also without TLS; default: none")
-			fs.IntVar(&o.concurrent, "concurrent", 8, "number of Actions that are processed at the same time")
+				"hosts that Actions and Monitors may connect to: api.example.com, *.example.com, * for all public addresses, or networks such as 10.0.0.0/8 for addresses that aren't public; http://HOST also without TLS; default: none")
+			fs.StringSliceVar(&o.networks, "monitor-networks", nil,
+				"networks of the Pods that Monitors may read, such as 10.244.0.0/16; default: none")
+			fs.BoolVar(&o.exec, "enable-exec", false, "let Monitors run commands in containers, as their service accounts")
+			fs.IntVar(&o.concurrent, "concurrent", 8, "number of Actions, and of Monitors, that are processed at the same time")
 		},
 		Check: o.check,
 		Serve: o.serve,

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,9 @@ import (
 	"github.com/pequod-io/pequod/actions/executor/http"
 	"github.com/pequod-io/pequod/actions/identity"
 	actionmetrics "github.com/pequod-io/pequod/actions/metrics"
+	"github.com/pequod-io/pequod/actions/monitor"
+	"github.com/pequod-io/pequod/actions/probe"
+	"github.com/pequod-io/pequod/actions/reaction"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
@@ -38,29 +42,61 @@ func (o *options) check() (err error) {
 	if o.allowed, err = egress.ParseAllowed(o.allow); err != nil {
 		return fmt.Errorf("--allow-egress: %w", err)
 	}
+	if o.pods, err = egress.ParseNetworks("--monitor-networks", o.networks); err != nil {
+		return fmt.Errorf("--monitor-networks: %w", err)
+	}
 	return nil
 }
 
-// serve runs the controller until ctx is done and requests in flight have ended.
+// serve runs the controllers until ctx is done and requests in flight have ended.
 func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logger, s *incluster.Settings) error {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return err
 	}
 	p := s.Program(log, scheme)
-	p.Needs = []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("actions")}
-	p.Cache = cache.Options{ByObject: map[client.Object]cache.ByObject{&v1alpha1.Action{}: {Transform: cache.TransformStripManagedFields()}}}
-	p.Scopes = map[schema.GroupVersionKind]meta.RESTScope{v1alpha1.GroupVersion.WithKind("Action"): meta.RESTScopeNamespace}
+	p.Needs = []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("actions"), v1alpha1.GroupVersion.WithResource("monitors")}
+	p.Cache = cache.Options{ByObject: map[client.Object]cache.ByObject{
+		&v1alpha1.Action{}: {Transform: cache.TransformStripManagedFields()}, &v1alpha1.Monitor{}: {Transform: cache.TransformStripManagedFields()},
+	}}
+	p.Scopes = map[schema.GroupVersionKind]meta.RESTScope{
+		v1alpha1.GroupVersion.WithKind("Action"): meta.RESTScopeNamespace, v1alpha1.GroupVersion.WithKind("Monitor"): meta.RESTScopeNamespace,
+	}
 	p.Setup = func(m manager.Manager) error {
 		accounts := identity.New(m.GetConfig(), m.GetHTTPClient())
-		server := executor.Server{Secrets: accounts, Client: egress.New(egress.Options{
-			Allowed: o.allowed, Forbidden: servers(config.Host), UserAgent: m.GetConfig().UserAgent,
-		})}
-		return action.Setup(m, action.Options{
-			Executors: executors(server), Outputs: accounts, Concurrent: o.concurrent, Metrics: actionmetrics.New(metrics.Registry),
+		connect := func(allowed egress.Allowed) *egress.Client {
+			return egress.New(egress.Options{Allowed: allowed, Forbidden: servers(config.Host), UserAgent: m.GetConfig().UserAgent})
+		}
+		hosts, counts := connect(o.allowed), actionmetrics.New(metrics.Registry)
+		err := action.Setup(m, action.Options{
+			Executors: executors(executor.Server{Secrets: accounts, Client: hosts}), Outputs: accounts, Concurrent: o.concurrent, Metrics: counts,
 		})
+		if err != nil {
+			return err
+		}
+		return o.monitors(m, accounts, hosts, connect(o.pods), actionmetrics.NewMonitors(metrics.Registry, counts))
 	}
 	return program.Run(ctx, config, p)
+}
+
+// monitors adds the controller of Monitors to a manager.
+func (o *options) monitors(m manager.Manager, accounts *identity.Accounts, hosts, pods *egress.Client, counts *actionmetrics.Monitors) error {
+	var controller *monitor.Controller
+	prober := &probe.Prober{Pods: pods, Hosts: hosts, Accounts: accounts}
+	// Watches begin after the controller has started.
+	prober.Watches = probe.NewWatches(accounts, m.GetRESTMapper(), func(name types.NamespacedName) { controller.Wake(name) })
+	var err error
+	controller, err = monitor.Setup(m, monitor.Options{
+		Prober: prober, Metrics: counts, Concurrent: o.concurrent,
+		Reactor: &reaction.Reactor{
+			Accounts: accounts, Mapper: m.GetRESTMapper(), Pods: prober, Hosts: hosts, Graphs: m.GetAPIReader(), Exec: o.exec,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	// It is behind the filter of /metrics, with the right to get its own path.
+	return m.AddMetricsServerExtraHandler("/stats", controller.Stats())
 }
 
 // executors returns the executors by the field of a request that is set.

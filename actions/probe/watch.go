@@ -1,0 +1,169 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/pequod-io/pequod/actions/identity"
+	"github.com/pequod-io/pequod/actions/verdict"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Watches watch the objects of Monitors, each as the Monitor's account. They are safe for
+// concurrent use.
+type Watches struct {
+	accounts *identity.Accounts
+	mapper   meta.RESTMapper
+	changed  func(types.NamespacedName)
+
+	mu sync.Mutex
+	of map[types.NamespacedName]*watched
+}
+
+// watched is the object of one Monitor.
+type watched struct {
+	// what is what the watch was begun for.
+	what string
+	stop context.CancelFunc
+	info cache.SharedIndexInformer
+
+	mu  sync.Mutex
+	err error // of the last list or watch
+}
+
+// NewWatches returns watches that call changed with the name of the Monitor whose object has
+// changed.
+func NewWatches(accounts *identity.Accounts, mapper meta.RESTMapper, changed func(types.NamespacedName)) *Watches {
+	return &Watches{accounts: accounts, mapper: mapper, changed: changed, of: map[types.NamespacedName]*watched{}}
+}
+
+// Forget ends the watch of a Monitor, if there is one.
+func (w *Watches) Forget(name types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if old := w.of[name]; old != nil {
+		old.stop()
+		delete(w.of, name)
+	}
+}
+
+// read returns the object of a Monitor as a poll. The first call begins the watch, and waits for
+// its first list until ctx is done.
+func (w *Watches) read(ctx context.Context, m *v1alpha1.Monitor) verdict.Poll {
+	probe := m.Spec.Probe.Object
+	poll := verdict.Poll{Name: probe.Kind + "." + probe.Name}
+	of, err := w.ensure(m)
+	if err != nil {
+		poll.Err = err
+		return poll
+	}
+	cache.WaitForCacheSync(ctx.Done(), of.info.HasSynced)                            // otherwise the store is empty
+	object, exists, _ := of.info.GetStore().GetByKey(m.Namespace + "/" + probe.Name) // never fails
+	of.mu.Lock()
+	failed := of.err
+	of.mu.Unlock()
+	switch {
+	case exists:
+		u := object.(*unstructured.Unstructured)
+		poll.UID, poll.Data = string(u.GetUID()), map[string]any{"object": u.Object}
+	case failed != nil:
+		poll.Err = fmt.Errorf("watching: %s", Reason(failed))
+	case !of.info.HasSynced():
+		poll.Err = fmt.Errorf("was not read yet")
+	default:
+		poll.Err = fmt.Errorf("not found")
+	}
+	return poll
+}
+
+// ensure returns the watch of a Monitor's object.
+func (w *Watches) ensure(m *v1alpha1.Monitor) (*watched, error) {
+	name := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
+	probe := m.Spec.Probe.Object
+	what := fmt.Sprint(m.UID, " ", m.Spec.ServiceAccountName, " ", *probe)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if of := w.of[name]; of != nil && of.what == what {
+		return of, nil
+	}
+	if old := w.of[name]; old != nil {
+		old.stop()
+		delete(w.of, name)
+	}
+	of, err := w.begin(m, name)
+	if err != nil {
+		return nil, err
+	}
+	of.what = what
+	w.of[name] = of
+	return of, nil
+}
+
+// begin begins a watch.
+func (w *Watches) begin(m *v1alpha1.Monitor, name types.NamespacedName) (*watched, error) {
+	probe := m.Spec.Probe.Object
+	gv, err := schema.ParseGroupVersion(probe.APIVersion)
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := w.mapper.RESTMapping(gv.WithKind(probe.Kind).GroupKind(), gv.Version)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return nil, fmt.Errorf("kind %s has no namespaces", probe.Kind)
+	}
+	client, err := dynamic.NewForConfigAndClient(w.accounts.As(m.Namespace, m.Spec.ServiceAccountName))
+	if err != nil {
+		return nil, err
+	}
+	info := dynamicinformer.NewFilteredDynamicInformer(client, mapping.Resource, m.Namespace, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", probe.Name).String()
+	}).Informer()
+	ctx, stop := context.WithCancel(context.Background())
+	of := &watched{stop: stop, info: info}
+	failed := func(err error) {
+		of.mu.Lock()
+		defer of.mu.Unlock()
+		of.err = err
+	}
+	notify := func(any) { failed(nil); w.changed(name) }
+	if err := info.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { failed(err); w.changed(name) }); err != nil {
+		stop()
+		return nil, err
+	}
+	if err := info.SetTransform(cache.TransformFunc(func(o any) (any, error) {
+		if u, ok := o.(*unstructured.Unstructured); ok {
+			u.SetManagedFields(nil)
+		}
+		return o, nil
+	})); err != nil {
+		stop()
+		return nil, err
+	}
+	if _, err := info.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: notify, UpdateFunc: func(_, o any) { notify(o) }, DeleteFunc: notify,
+	}); err != nil {
+		stop()
+		return nil, err
+	}
+	go info.Run(ctx.Done())
+	go func() {
+		// The first list may be empty, without an event.
+		if cache.WaitForCacheSync(ctx.Done(), info.HasSynced) {
+			w.changed(name)
+		}
+	}()
+	return of, nil
+}

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/config"
+	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/hosts/app"
+	"github.com/pequod-io/pequod/test/process"
+)
+
+// bad is the condition of rules in tests.
+const bad = `when: state.health == "unhealthy"`
+
+// uid returns the UID of a Pod, or "" if it is gone.
+func (e *env) uid(t *testing.T, name string) string {
+	t.Helper()
+	pod, err := e.Client.CoreV1().Pods(e.Namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pod.UID)
+}
+
+// TestMonitorRestart evicts the Pod that a rule has fired for, and no other one. A disruption budget
+// refuses the eviction, and so does a Pod that isn't ready.
+func TestMonitorRestart(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	well, ill := app.Start(t), app.Start(t)
+	e.rights(t, readPods+", "+evictPods)
+	e.pod(t, "well", well, "")
+	e.pod(t, "ill", ill, "")
+	e.Apply(t, `
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: my-app}
+spec: {minAvailable: 2, selector: {matchLabels: {app: my-app}}}
+`)
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		b, err := e.Client.PolicyV1().PodDisruptionBudgets(e.Namespace).Get(ctx, "my-app", metav1.GetOptions{})
+		if err == nil && b.Status.CurrentHealthy != 2 {
+			err = fmt.Errorf("%d Pods are healthy", b.Status.CurrentHealthy)
+		}
+		return err
+	})
+	e.watch(t)
+	e.monitor(t, "my-app", `{name: r, `+bad+`, firesOn: While, cooldown: 2s, do: [{restartPods: {gracePeriodSeconds: 0}}]}`, "  dryRun: true")
+	e.monitored(t, "my-app", reason("Healthy"))
+	ill.Set("unhealthy", 0)
+	e.monitored(t, "my-app", result("r", "dry run: would do restartPods"))
+	e.monitor(t, "my-app", `{name: r, `+bad+`, firesOn: While, cooldown: 2s, do: [{restartPods: {gracePeriodSeconds: 0}}]}`, "  dryRun: false")
+	e.monitored(t, "my-app", result("r", "a disruption budget refuses the eviction"))
+	e.AwaitEvent(t, patience, "Monitor", "my-app", "ActionFailed", "disruption budget")
+	if e.uid(t, "ill") == "" {
+		t.Fatal("the Pod is gone")
+	}
+	if err := e.Client.PolicyV1().PodDisruptionBudgets(e.Namespace).Delete(t.Context(), "my-app", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	e.monitored(t, "my-app", result("r", "evicted ill"))
+	harness.Eventually(t, patience, func(context.Context) error {
+		if e.uid(t, "ill") != "" {
+			return fmt.Errorf("the Pod is there")
+		}
+		return nil
+	})
+	if e.uid(t, "well") == "" {
+		t.Error("the other Pod was evicted")
+	}
+	// Another Pod that isn't ready uses up what may be unavailable.
+	e.pod(t, "ill", ill, "")
+	slow := app.Start(t)
+	e.Apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata:
+  name: slow
+  labels: {app: my-app}
+  annotations: {testcluster.pequod.io/address: %q, testcluster.pequod.io/ready-after: never}
+spec:
+  containers: [{name: app, image: app}]
+`, slow.Address))
+	harness.Eventually(t, patience, func(context.Context) error {
+		if len(slow.Polls()) == 0 {
+			return fmt.Errorf("the Pod isn't polled")
+		}
+		return nil
+	})
+	e.monitored(t, "my-app", result("r", "more than 1 Pods would be unavailable"))
+}
+
+// TestMonitorHTTP sends a notification to an address of a Secret, which is nowhere else, as the
+// account that may read it.
+func TestMonitorHTTP(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	a := app.Start(t)
+	e.rights(t, readPods+`, {apiGroups: [""], resources: [secrets], resourceNames: [hook], verbs: [get]}`)
+	e.Apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: Secret
+metadata: {name: hook}
+stringData: {url: "%[1]s/services/%[2]s", X-Token: %[2]s}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: other}
+stringData: {url: "%[1]s/%[2]s"}
+`, e.host.URL, canary))
+	e.pod(t, "web", a, "")
+	p := e.watch(t)
+	e.monitor(t, "my-app", `
+  {name: told, `+bad+`, do: [{http: {urlSecretRef: {name: hook, key: url}, body: '{"text": "Alert: " + monitor.name + " " + target.name + " " + old.health + " to " + state.health}'}}]},
+  {name: unread, `+bad+`, do: [{http: {urlSecretRef: {name: other, key: url}}}]},
+  {name: metadata, `+bad+`, do: [{http: {url: "http://169.254.169.254/latest"}}]},
+  {name: apiserver, `+bad+`, do: [{http: {url: "`+e.Config.Host+`"}}]}`, "")
+	e.monitored(t, "my-app", reason("Healthy"))
+	a.Set("unhealthy", 0)
+	e.monitored(t, "my-app", result("told", "POST the address of Secret hook answers 200"))
+	e.monitored(t, "my-app", result("unread", "Secret other: the service account has not the right to it"))
+	e.monitored(t, "my-app", result("metadata", "host 169.254.169.254 is not allowed"))
+	e.monitored(t, "my-app", result("apiserver", "the address is that of the API server"))
+	e.host.set(func() {
+		if got := strings.Join(e.host.runs, " "); got != `{"text":"Alert: my-app web healthy to unhealthy"}` {
+			t.Errorf("the server got %s", got)
+		}
+		e.host.refuse = http.StatusForbidden
+	})
+	e.monitor(t, "again", `{name: told, `+bad+`, do: [{http: {urlSecretRef: {name: hook, key: url}, headersSecretRef: {name: hook}}}]}`, "")
+	e.monitored(t, "again", result("told", "answers 403"))
+	for _, name := range []string{"my-app", "again"} {
+		if m := e.Get(t, "platform.pequod.io/v1alpha1", "Monitor", name); strings.Contains(fmt.Sprint(m.Object), canary) {
+			t.Errorf("%s has the Secret: %v", name, m.Object)
+		}
+	}
+	events, err := e.Client.EventsV1().Events(e.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil || strings.Contains(fmt.Sprint(events), canary) || strings.Contains(p.Log.String(), canary) {
+		t.Errorf("Events or the log have the Secret: %v", err)
+	}
+}
+
+// TestMonitorApplies scales, patches, and requests runs and reconciliations, as far as the account
+// may and others don't own the fields.
+func TestMonitorApplies(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	a := app.Start(t)
+	e.rights(t, readPods+`, {apiGroups: [apps], resources: [deployments/scale], verbs: [patch]}, {apiGroups: [apps], resources: [deployments], verbs: [get, patch]},
+  {apiGroups: [platform.pequod.io], resources: [actions], verbs: [patch]}`)
+	e.pod(t, "web", a, "")
+	deployment := func(name, replicas string) string {
+		return fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  %[2]s
+  selector: {matchLabels: {of: %[1]s}}
+  template: {metadata: {labels: {of: %[1]s}}, spec: {containers: [{name: a, image: a}]}}
+`, name, replicas)
+	}
+	e.Apply(t, deployment("free", "paused: false")+"---"+deployment("taken", "replicas: 1"))
+	e.action(t, "backup", "1", "")
+	e.watch(t)
+	e.status(t, "backup", reason("RunSucceeded"))
+	e.monitor(t, "my-app", `
+  {name: scale, `+bad+`, do: [{scale: {kind: Deployment, name: free, replicas: 3}}]},
+  {name: taken, `+bad+`, do: [{scale: {kind: Deployment, name: taken, replicas: 3}}]},
+  {name: patch, `+bad+`, do: [{patch: {apiVersion: apps/v1, kind: Deployment, name: free, patch: {metadata: {labels: {mode: safe}}, spec: {minReadySeconds: 7}}}}]},
+  {name: none, `+bad+`, do: [{patch: {apiVersion: apps/v1, kind: Deployment, name: none, patch: {spec: {minReadySeconds: 7}}}}]},
+  {name: forbidden, `+bad+`, do: [{patch: {apiVersion: v1, kind: ConfigMap, name: x, patch: {data: {a: b}}}}]},
+  {name: run, `+bad+`, do: [{run: {action: backup}}]}`, "")
+	e.monitored(t, "my-app", reason("Healthy"))
+	a.Set("unhealthy", 0)
+	for rule, want := range map[string]string{
+		"scale": "scaled Deployment free to 3", "taken": `Deployment taken: field spec.replicas is owned by field manager "harness"`,
+		"patch": "patched Deployment free", "none": "Deployment none: not found", "forbidden": "ConfigMap x: the service account has not the right to it",
+		"run": "requested a reconciliation of Action backup",
+	} {
+		e.monitored(t, "my-app", result(rule, want))
+	}
+	free := e.Get(t, "apps/v1", "Deployment", "free")
+	replicas, _, _ := unstructured.NestedInt64(free.Object, "spec", "replicas")
+	seconds, _, _ := unstructured.NestedInt64(free.Object, "spec", "minReadySeconds")
+	if replicas != 3 || seconds != 7 || free.GetLabels()["mode"] != "safe" {
+		t.Errorf("the Deployment has %d replicas: %v", replicas, free.Object)
+	}
+	harness.Eventually(t, patience, func(context.Context) error {
+		if runs, _, _ := e.host.counts(); runs != 2 {
+			return fmt.Errorf("%d runs of the Action", runs)
+		}
+		return nil
+	})
+}
+
+// TestMonitorGraph has a graph wait for a Monitor, and leaves the fields to the graph that it owns.
+func TestMonitorGraph(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.Apply(t, string(config.Applier))
+	a := app.Start(t)
+	a.Set("unhealthy", 0)
+	e.rights(t, readPods+`, {apiGroups: [apps], resources: [deployments, deployments/scale], verbs: [get, patch]}`)
+	e.pod(t, "web", a, "")
+	e.watch(t)
+	deployment := func(name, policy string) string {
+		return fmt.Sprintf(`
+    - id: %[1]s
+      resource:
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: %[1]s, namespace: %[3]s}
+        spec:
+          replicas: 1
+          selector: {matchLabels: {of: %[1]s}}
+          template: {metadata: {labels: {of: %[1]s}}, spec: {containers: [{name: a, image: a}]}}
+%[2]s`, name, policy, e.Namespace)
+	}
+	graph := fmt.Sprintf(`
+apiVersion: platform.pequod.io/v1alpha1
+kind: ResourceGraph
+metadata: {name: shop, namespace: %s}
+spec:
+  graph:
+    nodes:
+    - id: healthy
+      externalRef: {apiVersion: platform.pequod.io/v1alpha1, kind: Monitor, name: my-app}
+    - id: after
+      dependencies: [healthy]
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: after, namespace: %s}}
+%s`, e.Namespace, e.Namespace, deployment("owned", "")+deployment("left", "      applyPolicy: {ignoreFields: [spec.replicas]}"))
+	file := filepath.Join(t.TempDir(), "graph.yaml")
+	if err := os.WriteFile(file, []byte(graph), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.ServiceAccount(t, e.Namespace, "pequod")
+	var roles strings.Builder
+	for line := range strings.Lines(process.PequodIn(t, t.TempDir(), 0, "rbac", "generate", "-f", file)) {
+		if !strings.HasPrefix(line, "pequod: ") { // its summary
+			roles.WriteString(line)
+		}
+	}
+	e.Apply(t, roles.String())
+	e.Apply(t, graph)
+	e.monitor(t, "my-app", `
+  {name: ill, `+bad+`, severity: Error},
+  {name: owned, when: state.pendingTasks > 5, do: [{scale: {kind: Deployment, name: owned, replicas: 3}}]},
+  {name: left, when: state.pendingTasks > 5, do: [{scale: {kind: Deployment, name: left, replicas: 3}}]}`, "")
+	applier := process.Program{Name: "pequod-applier", Account: "pequod-applier"}
+	applier.Start(t, e.Cluster, e.ServiceAccount(t, process.Namespace, "pequod-applier"))
+	e.monitored(t, "my-app", reason("RuleHolds"))
+	replicas := func(name string, want int64) {
+		t.Helper()
+		harness.Eventually(t, patience, func(ctx context.Context) error {
+			d, err := e.Client.AppsV1().Deployments(e.Namespace).Get(ctx, name, metav1.GetOptions{})
+			if err == nil && int64(*d.Spec.Replicas) != want {
+				err = fmt.Errorf("%s has %d replicas", name, *d.Spec.Replicas)
+			}
+			return err
+		})
+	}
+	replicas("owned", 1)
+	replicas("left", 1)
+	if _, err := e.Client.CoreV1().ConfigMaps(e.Namespace).Get(t.Context(), "after", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the graph didn't wait for the Monitor: %v", err)
+	}
+	a.Set("healthy", 9)
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		_, err := e.Client.CoreV1().ConfigMaps(e.Namespace).Get(ctx, "after", metav1.GetOptions{})
+		return err
+	})
+	e.monitored(t, "my-app", result("owned", "OwnedByGraph: field spec.replicas belongs to ResourceGraph "+e.Namespace+"/shop"))
+	e.monitored(t, "my-app", result("left", "scaled Deployment left to 3"))
+	replicas("left", 3)
+	replicas("owned", 1)
+}
