@@ -9,6 +9,7 @@
 //     the manifests or the chart that it starts from
 //   - moduletest.go: module test, test cases with expected graphs or errors
 //   - modulevet.go: module vet, static checks and checks of rendered samples
+//   - monitortest.go: monitor test, the rules of a Monitor that fire for recorded answers
 //
 // A typical sequence for a new platform:
 //
@@ -30,12 +31,13 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// Commands returns the command groups "crd" and "module" with their subcommands.
+// Commands returns the command groups "crd", "module" and "monitor" with their subcommands.
 // The groups themselves only print their help.
 func Commands(env command.Env) []*cobra.Command {
 	return []*cobra.Command{
 		command.NewGroup("crd", "Generate and check CRDs", newCRDGenerateCommand(env), newCRDCheckCommand(env)),
 		command.NewGroup("module", "Create, check, test and publish modules",
 			newModuleImportCommand(env), newModuleInitCommand(env), newModuleTestCommand(env), newModuleVetCommand(env)),
+		command.NewGroup("monitor", "Test Monitors", newMonitorTestCommand(env)),
 	}
 }

@@ -58,6 +58,7 @@ var sessions = []session{
 	{doc: "docs/platform-engineer-guide.md"},
 	{doc: "docs/cue-modules.md"},
 	{doc: "docs/policy.md"},
+	{doc: "docs/monitors.md"},
 	{doc: "docs/distribution.md"},
 	{doc: "docs/gitops.md"},
 	{doc: "docs/SKILL.md"},
