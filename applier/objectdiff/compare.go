@@ -71,7 +71,7 @@ func addWarnings(d *Diff, before, after []Object) {
 		}
 	}
 	// A rename concerns two objects, so it is looked for after the others.
-	warnRenamed(d)
+	warnRenamed(d, before)
 	for i := range d.Objects {
 		slices.SortStableFunc(d.Objects[i].Warnings, func(a, b problem.Problem) int {
 			return cmp.Compare(a.Path, b.Path)

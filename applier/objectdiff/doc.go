@@ -22,8 +22,10 @@
 //	secret.go                   masks values of Secrets
 //	compare.go, live.go         compare objects; diff.go has the result
 //	list_keys.go, list_align.go pair the members of lists; similarity.go helps
-//	warning.go and loss.go, immutable.go, selector.go, rename.go
+//	warning.go and loss.go, immutable.go, selector.go
 //	                            warn of the consequences of a change
+//	rename.go, unit.go, class.go
+//	                            find objects that were probably renamed
 //	group.go                    group the diffs of instances
 //	json.go, lines.go           the forms of a diff; format_value.go and path.go have parts
 //	access.go                   the parts of a diff for other packages

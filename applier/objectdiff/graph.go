@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -43,6 +44,11 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 	nodes, _ := inner["nodes"].([]any)
 	delete(inner, "nodes")
 
+	var source Key
+	if ref := rg.Spec.SourceRef; ref.Kind != "" {
+		gk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
+		source = Key{Group: gk.Group, Kind: gk.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	}
 	// nodes and read.Nodes have the same order: nodes has the fields as they are
 	// written, read.Nodes their meaning.
 	read := graph.ReadObjects(rg)
@@ -62,7 +68,7 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 		}
 		// The graph's namespace is the default for objects that set none.
 		key.Namespace = n.Object.Namespace
-		o := Object{Key: key, File: file, graph: self.name(), body: normalize(key, resource, true), node: nodeSettings(node)}
+		o := Object{Key: key, File: file, graph: self.name(), body: normalize(key, resource, true), node: nodeSettings(node), source: source}
 		o.policy.orphaned = n.Orphaned(rg.Spec.DeletionPolicy)
 		o.policy.kept = graph.KeepReason(resource)
 		o.policy.recreated = n.ApplyPolicy != nil && n.ApplyPolicy.Recreate == v1alpha1.RecreateOnImmutable

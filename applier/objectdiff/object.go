@@ -31,6 +31,7 @@ type Object struct {
 	body   map[string]any // see normalize; contains masked secrets
 	graph  string         // "namespace/name" of the graph that owns the object, or ""
 	node   map[string]any // settings of the node; nil without a graph
+	source Key            // the instance that the graph was rendered from; zero without one
 	policy policy
 }
 

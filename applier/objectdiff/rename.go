@@ -1,64 +1,107 @@
 package objectdiff
 
-import "github.com/pequod-io/pequod/internal/jsonvalue"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
 
-// renameThreshold is the similarity from which a removed and an added object of
-// one kind are reported as a rename. Renamed objects usually share all but a few
-// facts. Objects of one kind that are only written in the same style share less.
-const renameThreshold = 0.8
+	"github.com/pequod-io/pequod/internal/jsonvalue"
+)
 
-// maxRenamePairs limits the pairs of objects of one kind that are compared, as the
-// cost grows with the square of their number. Above it, no rename is reported.
+// maxRenamePairs limits the pairs of one class that are compared, as the cost grows with the
+// square of their number. Above it, no rename of the class is reported.
 const maxRenamePairs = 10_000
 
-// warnRenamed warns of added objects that are very similar to a removed one: the
-// author probably renamed it, but the cluster deletes the old object and creates
-// a new one. Graphs are left out, because their objects are compared one by one.
-func warnRenamed(d *Diff) {
-	type groupKind struct{ group, kind string }
-	removed, added := map[groupKind][]*ObjectDiff{}, map[groupKind][]*ObjectDiff{}
-	var kinds []groupKind
-	for i := range d.Objects {
-		o := &d.Objects[i]
-		k := groupKind{o.Group, o.Kind}
-		switch o.Action {
-		case Remove:
-			if removed[k] == nil {
-				kinds = append(kinds, k)
-			}
-			removed[k] = append(removed[k], o)
-		case Add:
-			added[k] = append(added[k], o)
-		}
+// warnRenamed warns of added objects that were probably renamed: the cluster deletes the old
+// object and creates a new one. Objects that a module made are alike by nature, so a removed
+// and an added graph are compared as a whole; see [class.compare].
+func warnRenamed(d *Diff, before []Object) {
+	removed, added := unitsOf(d, Remove), unitsOf(d, Add)
+	classes := classesOf(removed, added, before)
+	var pairs []pairing
+	for _, name := range slices.Sorted(maps.Keys(classes)) {
+		pairs = append(pairs, classes[name].pairs()...)
 	}
-	for _, k := range kinds {
-		if k.kind == "ResourceGraph" || len(removed[k])*len(added[k]) > maxRenamePairs {
+	slices.SortStableFunc(pairs, func(p, q pairing) int {
+		return cmp.Or(cmp.Compare(q.score, p.score), cmp.Compare(q.near(), p.near()))
+	})
+	// Each unit is paired at most once, with the one that it has the most in common with.
+	taken := map[*unit]bool{}
+	substitutions := map[substitution]bool{}
+	for _, p := range pairs {
+		if taken[p.old] || taken[p.new] {
 			continue
 		}
-		// The facts of each added object are needed once per removed object.
-		var addedFacts [][]fact
-		for _, n := range added[k] {
-			addedFacts = append(addedFacts, n.new.facts())
-		}
-		// Each added object is paired at most once, with the first removed object that it
-		// is the most similar to.
-		paired := map[*ObjectDiff]bool{}
-		for _, o := range removed[k] {
-			old := o.old.facts()
-			best, score := -1, renameThreshold
-			for i, n := range added[k] {
-				if s := similarity(old, addedFacts[i]); !paired[n] && s >= score && (best < 0 || s > score) {
-					best, score = i, s
-				}
+		taken[p.old], taken[p.new] = true, true
+		for _, o := range p.old.objects {
+			if n := counterpart(o, p.new.objects); n != nil {
+				n.renamedFrom(o)
+				substitutions[substitutionOf(o, n)] = true
 			}
-			if best < 0 {
-				continue
-			}
-			n := added[k][best]
-			paired[n] = true
-			n.warn(RuleRenamed, "", "renamed? it is very similar to %s, which is removed%s", o.Key, startsEmpty(n))
 		}
 	}
+	warnFollowing(removed, added, taken, substitutions)
+}
+
+// warnFollowing warns of single objects that have nothing of their own, such as Services and
+// claims, if the same change of a name was found in an object that has.
+func warnFollowing(removed, added []*unit, taken map[*unit]bool, known map[substitution]bool) {
+	if len(known) == 0 {
+		return
+	}
+	for _, r := range removed {
+		for _, a := range added {
+			if taken[r] || taken[a] || r.class != a.class || r.graph != "" {
+				continue
+			}
+			o, n := r.objects[0], a.objects[0]
+			if known[substitutionOf(o, n)] && similarity(o.old.facts(), n.new.facts()) >= renameThreshold {
+				n.renamedFrom(o)
+				taken[r], taken[a] = true, true
+			}
+		}
+	}
+}
+
+// counterpart returns the object of a renamed graph that has the role of o: the same node, or
+// else the most similar object of the kind. It is nil if there is none.
+func counterpart(o *ObjectDiff, added []*ObjectDiff) *ObjectDiff {
+	var best *ObjectDiff
+	score := 0.5
+	for _, n := range added {
+		if n.Group != o.Group || n.Kind != o.Kind {
+			continue
+		}
+		if n.new.node["id"] != nil && n.new.node["id"] == o.old.node["id"] {
+			return n
+		}
+		if s := similarity(o.old.facts(), n.new.facts()); s >= score && (best == nil || s > score) {
+			best, score = n, s
+		}
+	}
+	return best
+}
+
+// renamedFrom adds the warning about a rename to an added object.
+func (n *ObjectDiff) renamedFrom(o *ObjectDiff) {
+	n.warn(RuleRenamed, "", "renamed? it is very similar to %s, which is removed%s", o.Key, startsEmpty(n))
+}
+
+// substitution is a change of a name, without the parts that stay.
+type substitution struct{ oldNamespace, old, newNamespace, new string }
+
+// substitutionOf returns the change of the name: that of web-config to front-config is web to
+// front.
+func substitutionOf(o, n *ObjectDiff) substitution {
+	x, y := strings.Split(o.Name, "-"), strings.Split(n.Name, "-")
+	for len(x) > 1 && len(y) > 1 && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	for len(x) > 1 && len(y) > 1 && x[0] == y[0] {
+		x, y = x[1:], y[1:]
+	}
+	return substitution{o.Namespace, strings.Join(x, "-"), n.Namespace, strings.Join(y, "-")}
 }
 
 // startsEmpty returns a note for kinds that store data: a new object does not get
