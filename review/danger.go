@@ -46,6 +46,9 @@ func (r *Report) findDangers() {
 			}
 		}
 	}
+	if r.Stale != nil {
+		r.Dangers = append(r.Dangers, r.Stale.danger())
+	}
 	slices.SortStableFunc(r.Dangers, func(a, b Danger) int { return cmp.Compare(weight(b.Rule), weight(a.Rule)) })
 }
 
@@ -123,9 +126,11 @@ func covers(warnings problem.List, c forecast.Consequence) bool {
 	})
 }
 
-// weight orders dangers: refusals first, then losses, then the rest.
+// weight orders dangers: stale output first, then refusals, losses and the rest.
 func weight(rule string) int {
 	switch rule {
+	case RuleStale: // it is about the whole report
+		return 4
 	case objectdiff.RuleRefused, objectdiff.RuleImmutable:
 		return 3
 	case objectdiff.RuleLoss, string(forecast.Lost):

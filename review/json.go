@@ -68,7 +68,7 @@ type JSONDanger struct {
 	Path       string      `json:"path,omitempty"`
 	Message    string      `json:"message"`
 	// Group is the index of the group in which all instances have the danger, and Others
-	// the number of those in addition to the one with Object.
+	// the number of those in addition to the one with Object. It is -1 for committed output.
 	Group  int `json:"group"`
 	Others int `json:"others,omitempty"`
 }
@@ -132,9 +132,13 @@ func (r *Report) JSON() JSON {
 		out.Unknown = append(out.Unknown, JSONUnknown{u.Subject, u.Sides, append([]string{}, u.Instances...), jsonProblems(u.Problems)})
 	}
 	for _, d := range r.Dangers {
+		group := -1
+		if d.Instance >= 0 {
+			group = r.Instances[d.Instance].Group
+		}
 		out.Dangers = append(out.Dangers, JSONDanger{
 			Rule: d.Rule, Conditions: d.Conditions, Object: d.Object.String(), Path: d.Path, Message: d.Message,
-			Group: r.Instances[d.Instance].Group, Others: d.Others,
+			Group: group, Others: d.Others,
 		})
 	}
 	for _, g := range r.Groups {

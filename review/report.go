@@ -10,6 +10,7 @@
 //	group.go         instances that change alike; title.go names a group in a few words
 //	together.go      the consequences of a group over all its instances
 //	danger.go        changes that lose data, are refused or restart something
+//	output.go        committed output that is stale
 //	live.go          refines the forecast by the answers of a cluster
 //	verdict.go       the first line; condition.go has the conditions of --fail-on
 //	neighbourhood.go the changed nodes of a graph with their neighbours
@@ -44,6 +45,8 @@ type Report struct {
 	Groups []Group
 	// Instances are those that change, in the order of namespaces, kinds and names.
 	Instances []Instance
+	// Stale is set if the head has committed output that isn't what its files render.
+	Stale *StaleOutput
 	// Live is set if a cluster refined the report.
 	Live *Live
 	// Link is the address of the whole report. Skins that leave something out name it.
@@ -177,7 +180,7 @@ type Danger struct {
 	// instances of the group.
 	Object objectdiff.Key
 	Others int
-	// Instance is the index of the instance in [Report.Instances].
+	// Instance is the index of the instance in [Report.Instances], or -1 for committed output.
 	Instance int
 }
 

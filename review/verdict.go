@@ -91,6 +91,13 @@ func (r *Report) Verdict() string {
 		breaking += len(in.Breaking)
 	}
 	add(breaking, "breaking change of a definition", "breaking changes of definitions")
+	switch {
+	case r.Stale == nil:
+	case r.Stale.Error != "":
+		parts = append(parts, "committed output can't be read")
+	default:
+		parts = append(parts, "committed output is stale")
+	}
 	if n := r.Counts.Unknown; n > 0 {
 		parts = append(parts, source.Count(n, "instance")+" unknown")
 	}
@@ -192,7 +199,7 @@ func (r *Report) NoChanges() string {
 	return "No changes."
 }
 
-// Empty reports whether nothing changes and everything is known.
+// Empty reports whether nothing changes, everything is known, and nothing is stale.
 func (r *Report) Empty() bool {
-	return len(r.Instances)+len(r.Inputs)+len(r.Unknown) == 0
+	return len(r.Instances)+len(r.Inputs)+len(r.Unknown) == 0 && r.Stale == nil
 }

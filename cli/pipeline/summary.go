@@ -21,6 +21,7 @@ type summary struct {
 	Unknown    []json.RawMessage
 	Inputs     []json.RawMessage
 	Groups     []json.RawMessage
+	Dangers    []json.RawMessage
 }
 
 // readSummary reads a file that review wrote.
@@ -39,8 +40,11 @@ func readSummary(ctx context.Context, file string) (summary, error) {
 	return s, nil
 }
 
-// changed reports whether there is something to say.
-func (s summary) changed() bool { return len(s.Unknown)+len(s.Inputs)+len(s.Groups) > 0 }
+// changed reports whether there is something to say. Committed output can be stale although
+// nothing else changes.
+func (s summary) changed() bool {
+	return len(s.Unknown)+len(s.Inputs)+len(s.Groups)+len(s.Dangers) > 0
+}
 
 // met returns the conditions of --fail-on that are met.
 func (s summary) met() []review.Condition {

@@ -220,6 +220,9 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 	if err != nil {
 		return nil, err
 	}
+	if err := checkOutput(ctx, cmd, env, r, base, head); err != nil {
+		return nil, err
+	}
 	sides.AddFields(r, base, head)
 	return r, sides.AddModuleFields(ctx, r, base, head)
 }

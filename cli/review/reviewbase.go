@@ -54,7 +54,43 @@ func (o *reviewOptions) renderBase(ctx context.Context, cmd *cobra.Command, env 
 	if err != nil {
 		return nil, errors.Join(err, checkout.Close())
 	}
+	if len(base.Failures) > 0 && o.baseOutput == "" {
+		env.Dir = checkout.Dir()
+		base.HintOutput(outputDir(cmd, env))
+	}
 	return base, nil
+}
+
+// outputDir returns the directory in which the repository keeps its graphs: that of render in
+// pequod.yaml. It is "" if there is none, or if it has plain manifests.
+func outputDir(cmd *cobra.Command, env command.Env) string {
+	render := newRenderCommand(env)
+	root := &cobra.Command{Use: cmd.Root().Name()}
+	root.AddCommand(render)
+	layers, err := settings.Load(cmd.Root(), env)
+	if err != nil {
+		return "" // of the base; the command itself has read those of the head
+	}
+	if _, err := layers.Resolve(render); err != nil || render.Flags().Lookup("format").Value.String() != "graph" {
+		return ""
+	}
+	return render.Flags().Lookup("output-dir").Value.String()
+}
+
+// checkOutput records whether committed output of the head is what its files render. Output
+// that git doesn't track is not committed.
+func checkOutput(ctx context.Context, cmd *cobra.Command, env command.Env, r *review.Report, base, head *sides.Side) error {
+	dir := outputDir(cmd, env)
+	if dir == "" {
+		return nil
+	}
+	if tracked, err := gitfs.Tracks(ctx, dir); err != nil || !tracked {
+		return ctx.Err() // a directory outside of the repository is not committed either
+	}
+	if stale := head.CheckOutput(ctx, dir, base); stale != nil {
+		r.SetStale(stale)
+	}
+	return ctx.Err()
 }
 
 // flagsOf returns the flags of this command as they apply in a checkout: those of the command

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -57,6 +59,78 @@ func (s *Side) UseOutput(ctx context.Context, dir string, head *Side) error {
 		}
 	}
 	return nil
+}
+
+// CheckOutput compares the committed graphs in a directory with those of the side, which must
+// have its units. It returns nil if they are the same. A graph of an instance that only base
+// has should be gone; others may belong to files that the side doesn't have.
+func (s *Side) CheckOutput(ctx context.Context, dir string, base *Side) *review.StaleOutput {
+	stale := &review.StaleOutput{Dir: filepath.ToSlash(filepath.Clean(dir))}
+	graphs, err := s.readOutput(ctx, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		stale.Error = err.Error()
+		return stale
+	}
+	byName := map[string]*committed{}
+	for _, g := range graphs {
+		byName[g.Namespace+"/"+g.Name] = g
+	}
+	add := func(u *review.Unit) {
+		stale.Instances = append(stale.Instances, objectdiff.Key{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name}.String())
+	}
+	for i := range s.Units {
+		u := &s.Units[i]
+		if u.Graph == nil || u.Kind == "ResourceGraph" {
+			continue
+		}
+		g := byName[u.Graph.Namespace+"/"+u.Graph.Name]
+		if g == nil {
+			add(u)
+			continue
+		}
+		g.used = true
+		if d, err := objectdiff.CompareGraphs(g.ResourceGraph, u.Graph); err != nil || len(d.Objects) > 0 {
+			add(u)
+		}
+	}
+	for i := range base.Units {
+		u := &base.Units[i]
+		isOf := func(g *committed) bool { return !g.used && g.isOf(u) }
+		if !s.has(u) && slices.ContainsFunc(graphs, isOf) {
+			add(u)
+		}
+	}
+	if len(stale.Instances) == 0 {
+		return nil
+	}
+	slices.Sort(stale.Instances)
+	return stale
+}
+
+// has reports whether the side has an instance of the other side, rendered or not.
+func (s *Side) has(u *review.Unit) bool {
+	return slices.ContainsFunc(s.Units, func(o review.Unit) bool {
+		return o.APIGroup == u.APIGroup && o.Kind == u.Kind && o.Name == u.Name && (o.Namespace == "" || u.Namespace == "" || o.Namespace == u.Namespace)
+	})
+}
+
+// HintOutput adds a hint to the failures of the side: committed output in a directory of the
+// checkout, which may be "", has an answer all the same.
+func (s *Side) HintOutput(dir string) {
+	if dir == "" {
+		return
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return
+	}
+	for i := range s.Failures {
+		ps := s.Failures[i].Problems
+		for n := range ps {
+			if ps[n].Hint == "" {
+				ps[n].Hint = "compare with the committed output: --base-output " + s.Checkout.Relative(dir)
+			}
+		}
+	}
 }
 
 // readOutput returns the graphs in a directory of the checkout. Its errors are no problems of

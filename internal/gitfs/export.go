@@ -65,6 +65,13 @@ func MergeBase(ctx context.Context, rev string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
+// Tracks reports whether the index of the repository has a file, or files in a directory. The
+// path is relative to the working directory.
+func Tracks(ctx context.Context, path string) (bool, error) {
+	out, err := Git(ctx, "", "ls-files", "-z", "--", ":(literal)"+filepath.ToSlash(path))
+	return len(out) > 0, err
+}
+
 // Export writes all files of a commit below a directory, which must be empty. Symbolic
 // links are written as links, and submodules are left out. Names that lead out of the
 // directory are refused. Unlike a checkout, it changes neither the repository nor the bytes
