@@ -65,7 +65,55 @@ func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []O
 		o.warn(RuleSelector, "spec.selector", "no longer matches any Pods; it matched those of %s", old)
 	case o.is("", "Service") && selected(newSelector, o.Namespace, before) == nil:
 		o.warn(RuleSelector, "spec.selector", "matches no Pods that run now: the Service has no endpoints until new Pods of %s are ready", now)
+	case o.is("", "Service"):
+		if w := awaited(o, oldSelector, before, after); w != nil {
+			o.warn(RuleSelector, "spec.selector", "changes only when %s is ready, which replaces all Pods that the old selector matches: the Service has no endpoints until then", w)
+		}
 	}
+}
+
+// awaited returns a workload that the node of a Service depends on, and whose new Pods the old
+// selector of the Service doesn't match. The Service keeps the old selector until the workload
+// is ready. It returns nil if other Pods match that selector meanwhile.
+func awaited(o *ObjectDiff, oldSelector any, before, after []Object) *Object {
+	if o.new.graph == "" || selected(oldSelector, o.Namespace, after) != nil {
+		return nil
+	}
+	for i := range before {
+		if w := &before[i]; w.graph == o.new.graph && w.Namespace == o.Namespace && selects(oldSelector, w) && dependsOn(o.new, w.Key, after) {
+			return w
+		}
+	}
+	return nil
+}
+
+// dependsOn reports whether the node of an object is applied after that of another one in the
+// same graph, because it depends on it, directly or not.
+func dependsOn(o *Object, other Key, after []Object) bool {
+	nodes := map[any]*Object{}
+	for i := range after {
+		if after[i].graph == o.graph {
+			nodes[after[i].node["id"]] = &after[i]
+		}
+	}
+	seen := map[*Object]bool{}
+	queue := []*Object{o}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if at == nil || seen[at] {
+			continue
+		}
+		seen[at] = true
+		if at.Key == other {
+			return true
+		}
+		needs, _ := at.node["dependencies"].([]any)
+		for _, id := range needs {
+			queue = append(queue, nodes[id])
+		}
+	}
+	return false
 }
 
 // warnServices warns of Services that keep their selector, and lose the Pods of a workload

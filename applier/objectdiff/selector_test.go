@@ -110,6 +110,46 @@ func parse(t *testing.T, manifests []string) []Object {
 	return all
 }
 
+// A Service that depends on its workload keeps its old selector until all Pods are new.
+func TestServiceAfterItsWorkload(t *testing.T) {
+	nodes := func(selector, labels, needs, more string) []Object {
+		return instance(t, "Web", "web", fmt.Sprintf(`
+- {id: app, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {%[2]s}}}}}}
+- {id: gate, dependencies: [app], resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: gate}}}
+- {id: service, dependencies: [%[3]s], resource: {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {%[1]s}}}}
+%[4]s`, selector, labels, needs, more))
+	}
+	const old, wide, v1, v2 = "app: web, v: one", "app: web", "app: web, v: one", "app: web, v: two"
+	const other = "- {id: other, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: other}, spec: {template: {metadata: {labels: {app: web, v: one}}}}}}"
+	for name, test := range map[string]struct {
+		before, after []Object
+		want          bool
+	}{
+		"it depends on the workload":    {nodes(old, v1, "app", ""), nodes(wide, v2, "app", ""), true},
+		"it depends on it by way of":    {nodes(old, v1, "gate", ""), nodes(wide, v2, "gate", ""), true},
+		"it only depended on it before": {nodes(old, v1, "app", ""), nodes(wide, v2, "", ""), false},
+		"both are applied at once":      {nodes(old, v1, "", ""), nodes(wide, v2, "", ""), false},
+		"the Pods keep their labels":    {nodes(old, v1, "app", ""), nodes(wide, v1, "app", ""), false},
+		"the selector matches them":     {nodes(wide, v1, "app", ""), nodes(wide, v2, "app", ""), false},
+		"other Pods match meanwhile":    {nodes(old, v1, "app", other), nodes(wide, v2, "app", other), false},
+	} {
+		d := Compare(test.before, test.after)
+		var got []string
+		for i := range d.Objects {
+			for _, w := range d.Objects[i].Warnings {
+				got = append(got, d.Objects[i].String()+": "+w.Path+": "+w.Message)
+			}
+		}
+		want := "Service shop/web: spec.selector: changes only when Deployment shop/web is ready, which replaces all Pods that the old selector matches: the Service has no endpoints until then"
+		if !test.want {
+			want = ""
+		}
+		if text := strings.Join(got, "\n"); text != want {
+			t.Errorf("%s: got %q, want %q", name, text, want)
+		}
+	}
+}
+
 // The Pods of a workload that its graph keeps are still there.
 func TestServiceOfKeptWorkload(t *testing.T) {
 	before := parse(t, []string{
