@@ -17,6 +17,9 @@ const (
 	RuleDrift = "drift"
 	// RuleAbsent is an object that the base has and the cluster doesn't.
 	RuleAbsent = "absent"
+	// RuleAltered is a changed field that gets another value in a dry run: an admission
+	// webhook or the API server sets it.
+	RuleAltered = "altered"
 )
 
 // Answers are the answers of a cluster about the head.
@@ -27,6 +30,8 @@ type Answers struct {
 	Consequences map[objectdiff.Key][]forecast.Consequence
 	// Exists has the objects that the cluster had an answer for: true for those that exist.
 	Exists map[objectdiff.Key]bool
+	// Results are the existing objects as dry runs leave them.
+	Results map[objectdiff.Key]*objectdiff.Object
 }
 
 // Refine replaces the forecasts for objects that a cluster has answers for, and adds warnings
@@ -43,7 +48,7 @@ func (r *Report) Refine(live Live, answers Answers) {
 			exists, asked := answers.Exists[o.Key]
 			if asked {
 				live.Objects++
-				o.refine(changed[o.Key], exists, answers.Consequences[o.Key])
+				o.refine(changed[o.Key], exists, answers)
 			}
 			delete(changed, o.Key)
 		}
@@ -65,8 +70,9 @@ func (r *Report) Refine(live Live, answers Answers) {
 
 // refine replaces the forecast of an object. live is its change in the cluster, or nil if an
 // apply doesn't change it.
-func (o *Object) refine(live *objectdiff.ObjectDiff, exists bool, consequences []forecast.Consequence) {
+func (o *Object) refine(live *objectdiff.ObjectDiff, exists bool, answers Answers) {
 	var kept problem.List
+	altered := alterations(o.Altered(answers.Results[o.Key]))
 	for _, w := range o.Warnings {
 		// The dry run has decided what is refused, and the cluster what is lost.
 		if w.Rule != objectdiff.RuleImmutable && (exists || w.Rule != objectdiff.RuleLoss) {
@@ -74,12 +80,14 @@ func (o *Object) refine(live *objectdiff.ObjectDiff, exists bool, consequences [
 		}
 	}
 	switch {
+	case live == nil && len(altered) > 0:
+		o.Consequences = []forecast.Consequence{{Effect: forecast.None, Reason: "the API server sets its fields back to those of the live object", Rule: "live"}}
 	case live == nil && exists:
 		o.Consequences = []forecast.Consequence{{Effect: forecast.None, Reason: "the live object is like this already", Rule: "live"}}
 	case live == nil:
 		o.Consequences = []forecast.Consequence{{Effect: forecast.None, Reason: "the graph has no such object in the cluster", Rule: "live"}}
 	default:
-		o.Consequences, o.Refused, o.Recreated = consequences, live.Refused, live.Recreated
+		o.Consequences, o.Refused, o.Recreated = answers.Consequences[o.Key], live.Refused, live.Recreated
 		if o.Refused {
 			o.Consequences = nil
 		}
@@ -95,7 +103,20 @@ func (o *Object) refine(live *objectdiff.ObjectDiff, exists bool, consequences [
 			kept = append(kept, problem.Problem{Severity: problem.Warning, Rule: RuleAbsent, Message: "doesn't exist in the cluster: the apply creates it"})
 		}
 	}
-	o.Warnings = kept
+	o.Warnings = append(kept, altered...)
+}
+
+// alterations returns a warning for each field that a dry run sets to another value.
+func alterations(changes []objectdiff.Change) problem.List {
+	var all problem.List
+	for _, c := range changes {
+		_, result := c.Inline()
+		all = append(all, problem.Problem{
+			Severity: problem.Warning, Rule: RuleAltered, Path: c.Path.String(),
+			Message: "gets the value " + result + " in a dry run: an admission webhook or the API server sets it",
+		})
+	}
+	return all
 }
 
 // drift returns a warning for each live field that others changed and an apply sets back.

@@ -26,6 +26,7 @@
 //	                            warn of the consequences of a change
 //	rename.go, unit.go, class.go
 //	                            find objects that were probably renamed
+//	altered.go                  fields that a dry run sets to other values
 //	group.go                    group the diffs of instances
 //	json.go, lines.go           the forms of a diff; format_value.go and path.go have parts
 //	access.go                   the parts of a diff for other packages

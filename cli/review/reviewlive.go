@@ -41,7 +41,7 @@ type liveReview struct {
 // refine refines a report by dry runs of its changed graphs in the cluster of the connection
 // flags. A cluster that can't be asked is no error: the report then says so.
 func (o *reviewOptions) refine(ctx context.Context, env command.Env, r *review.Report) error {
-	l := &liveReview{live: review.Live{Context: o.Cluster()}, answers: review.Answers{Exists: map[objectdiff.Key]bool{}}}
+	l := &liveReview{live: review.Live{Context: o.Cluster()}, answers: review.Answers{Exists: map[objectdiff.Key]bool{}, Results: map[objectdiff.Key]*objectdiff.Object{}}}
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {
 		return err // a mistake in the flags or the kubeconfig
@@ -153,6 +153,7 @@ func (l *liveReview) add(plan *applier.Plan) {
 		live := execute.LiveNode(plan, n)
 		l.all = append(l.all, live)
 		l.answers.Exists[key] = n.Live != nil
+		l.addResult(key, n)
 		if n.Op != engine.Unchanged && n.Op != engine.Observed {
 			l.changed = append(l.changed, live)
 		}
@@ -168,6 +169,18 @@ func (l *liveReview) add(plan *applier.Plan) {
 		if removed.Live != nil {
 			l.all, l.changed = append(l.all, live), append(l.changed, live)
 		}
+	}
+}
+
+// addResult records an existing object as the dry run of a node leaves it.
+func (l *liveReview) addResult(key objectdiff.Key, n applier.PlannedNode) {
+	if n.Live == nil || n.Failure != nil || n.WaitReason != "" || n.Unchecked != "" || n.Op == engine.Recreated || n.Op == engine.Observed {
+		return
+	}
+	// An object without a predicted one stays unchanged. One that can't be read has no result.
+	objects, err := objectdiff.FromManifest(cmp.Or(n.Object, n.Live).Object, "")
+	if err == nil && len(objects) == 1 {
+		l.answers.Results[key] = &objects[0]
 	}
 }
 
