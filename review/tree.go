@@ -2,6 +2,7 @@ package review
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/objectdiff"
@@ -46,7 +47,8 @@ type Failure struct {
 	// Subject names the part, such as "platform shop".
 	Subject  string
 	Problems problem.List
-	// Whole is set if nothing of the side is known, and Path if nothing of that file is.
+	// Whole is set if nothing of the side is known, and Path if nothing of that file or
+	// directory is.
 	// Units that the side doesn't have may then be missing for this reason. Without both,
 	// the failure is the cause of units with problems.
 	Whole bool
@@ -56,7 +58,7 @@ type Failure struct {
 // concerns reports whether a unit that the side doesn't have may be missing because of
 // the failure.
 func (f *Failure) concerns(u *Unit) bool {
-	return f.Whole || f.Path != "" && f.Path == u.Path
+	return f.Whole || f.Path != "" && (f.Path == u.Path || strings.HasPrefix(u.Path, f.Path+"/"))
 }
 
 // unitKey identifies a unit on both sides.

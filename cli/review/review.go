@@ -215,6 +215,8 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 		if err := base.UseOutput(ctx, o.baseOutput, head); err != nil {
 			return nil, err
 		}
+	} else {
+		base.MissSubmodules(head)
 	}
 	r, err := review.New(base.Tree, head.Tree, sides.Inputs(ctx, env, base, head))
 	if err != nil {

@@ -95,8 +95,8 @@ func checkOutput(ctx context.Context, cmd *cobra.Command, env command.Env, r *re
 
 // flagsOf returns the flags of this command as they apply in a checkout: those of the command
 // line and of the environment, and the settings of the checkout's own pequod.yaml. Paths
-// in the repository lead to the same files of the checkout. Those that the commit doesn't
-// have are left out: an instance in such a file is new.
+// in the repository lead to the same files of the checkout, also if they were renamed. Those that
+// the commit doesn't have are left out: an instance in such a file is new.
 func (o *reviewOptions) flagsOf(cmd *cobra.Command, env command.Env, checkout *sides.Checkout) (*input.RenderFlags, error) {
 	other := &reviewOptions{}
 	twin := &cobra.Command{Use: cmd.Name()}
@@ -126,20 +126,29 @@ func (o *reviewOptions) flagsOf(cmd *cobra.Command, env command.Env, checkout *s
 	}
 	other.SettingsDir = checkout.Dir()
 	for _, values := range []*[]string{&other.Filenames, &other.Platforms, &other.Policies} {
-		*values = moved(*values, checkout)
+		if *values, err = moved(cmd.Context(), *values, checkout); err != nil {
+			return nil, err
+		}
 	}
 	return &other.RenderFlags, nil
 }
 
-// moved returns paths in a checkout, without those that the commit doesn't have.
-func moved(values []string, checkout *sides.Checkout) []string {
+// moved returns paths in a checkout. Those that the commit doesn't have lead to the files that
+// were renamed into them, and are left out if there are none.
+func moved(ctx context.Context, values []string, checkout *sides.Checkout) ([]string, error) {
 	var there []string
 	for _, v := range values {
 		if path, ok := checkout.Path(v); ok {
 			there = append(there, path)
+			continue
 		}
+		renamed, err := checkout.Renamed(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		there = append(there, renamed...)
 	}
-	return there
+	return there, nil
 }
 
 // setFlag sets a flag to the value of another one.

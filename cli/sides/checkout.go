@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/gitfs"
@@ -19,6 +20,10 @@ type Checkout struct {
 	Name string
 	// Commit is the full name of the commit.
 	Commit string
+
+	// submodules are the paths of submodules, as Relative returns them. The checkout lacks
+	// their files.
+	submodules []string
 
 	place gitfs.Place
 	// dir is the temporary directory, without links.
@@ -65,7 +70,14 @@ func (c *Checkout) fill(ctx context.Context) error {
 		pairs = append(pairs, filepath.ToSlash(root)+"/", c.Name+":")
 	}
 	c.replace = strings.NewReplacer(pairs...)
-	return nil
+	if _, err := os.Lstat(filepath.Join(dir, ".gitmodules")); err != nil {
+		return nil
+	}
+	links, err := gitfs.Submodules(ctx, c.Commit)
+	for _, path := range links {
+		c.submodules = append(c.submodules, c.Relative(filepath.Join(dir, filepath.FromSlash(path))))
+	}
+	return err
 }
 
 // spellings returns the ways in which messages may spell the directory of the checkout that
@@ -127,6 +139,38 @@ func (c *Checkout) Path(value string) (path string, ok bool) {
 		return value, true // on neither side: a published module, REV:PATH, or a mistake
 	}
 	return path, false
+}
+
+// Renamed returns the paths in the checkout of a file or directory that has another name there:
+// the directory, if all of it was renamed, or else the files.
+func (c *Checkout) Renamed(ctx context.Context, value string) ([]string, error) {
+	abs, err := filepath.Abs(value)
+	if err != nil {
+		return nil, nil // it has no name in the repository
+	}
+	rel, err := filepath.Rel(c.place.Root, abs)
+	if err != nil {
+		return nil, nil
+	}
+	renames, err := gitfs.Renames(ctx, c.Commit)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for is, was := range renames {
+		rest, ok := strings.CutPrefix(is, filepath.ToSlash(rel))
+		if !ok || rest != "" && rest[0] != '/' {
+			continue
+		}
+		if dir, ok := strings.CutSuffix(was, rest); ok && rest != "" {
+			if _, err := os.Lstat(filepath.Join(c.place.Root, filepath.FromSlash(dir))); errors.Is(err, fs.ErrNotExist) {
+				was = dir
+			}
+		}
+		paths = append(paths, filepath.Join(c.dir, filepath.FromSlash(was)))
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
 }
 
 // Relative returns the path of a file as both sides have it: relative to the working

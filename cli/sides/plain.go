@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/review"
@@ -26,6 +28,19 @@ func (s *Side) isPlain(id *identity, kinds []string) bool {
 	}
 	_, builtin := graph.ClusterScoped(schema.GroupKind{Group: id.group, Kind: id.kind})
 	return builtin || id.isGraph() || s.cause() == nil
+}
+
+// MissSubmodules records the submodules of the side that head has instances in: the checkout
+// lacks their files, so an instance there is unknown and not new. Both need their units.
+func (s *Side) MissSubmodules(head *Side) {
+	for _, path := range s.Checkout.submodules {
+		if !slices.ContainsFunc(head.Units, func(u review.Unit) bool { return strings.HasPrefix(u.Path, path+"/") }) {
+			continue
+		}
+		s.Failures = append(s.Failures, review.Failure{Subject: "submodule " + path, Path: path, Problems: problem.List{{
+			Rule: problem.RuleUnchecked, Message: "the files of a submodule are not part of the commit",
+		}}})
+	}
 }
 
 // plainFiles reads the plain documents of a side. Each file is read once.

@@ -119,6 +119,30 @@ func Export(ctx context.Context, commit, dir string) error {
 	return errors.Join(ctx.Err(), failed)
 }
 
+// Submodules returns the paths of a commit's submodules.
+func Submodules(ctx context.Context, commit string) ([]string, error) {
+	out, err := Git(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
+	var paths []string
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		if fields, name, ok := strings.Cut(line, "\t"); ok && strings.Contains(fields, " commit ") {
+			paths = append(paths, name)
+		}
+	}
+	return paths, err
+}
+
+// Renames returns the old paths, by the new ones, of files that have another name in the
+// working tree than in a commit. It knows files that git tracks. Paths begin at the root.
+func Renames(ctx context.Context, commit string) (map[string]string, error) {
+	out, err := Git(ctx, "", "diff", "--no-ext-diff", "--no-relative", "--name-status", "-z", "-M", "--diff-filter=R", commit, "--")
+	all := map[string]string{}
+	fields := strings.Split(string(out), "\x00") // R100, old, new, ...
+	for i := 0; i+2 < len(fields); i += 3 {
+		all[fields[i+2]] = fields[i+1]
+	}
+	return all, err
+}
+
 // blobs returns the files and links of a commit. Their names are paths.
 func blobs(ctx context.Context, commit string) ([]Entry, error) {
 	out, err := Git(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
