@@ -34,9 +34,14 @@ type Applier struct {
 	Concurrency int
 	// NameDrift makes states of graphs name the fields that others changed, and who did.
 	// It costs one dry run per drifted object, and needs the right to patch it.
+	// [Applier.Follow] repeats the dry run only if the managers of its fields or the graph
+	// changed.
 	NameDrift bool
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
+
+	// compared is set while a graph is followed.
+	compared *comparisons
 }
 
 // Options configure Apply and Delete.

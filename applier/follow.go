@@ -35,8 +35,10 @@ func (a *Applier) Follow(ctx context.Context, owner inventory.Owner, rg *v1alpha
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	events := make(chan cluster.Event, 64)
+	following := *a
+	following.compared = &comparisons{}
 	f := &follower{
-		Applier: a, owner: owner, graph: rg, events: events, watches: newWatches(a.Client, owner, events),
+		Applier: &following, owner: owner, graph: rg, events: events, watches: newWatches(a.Client, owner, events),
 	}
 	for first := true; ; first = false {
 		began := a.now()

@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -139,4 +140,61 @@ func TestFollowRecord(t *testing.T) {
 	if err := a.Follow(t.Context(), owner, nil, func(*applier.State, error) bool { told++; return false }); err != nil || told != 1 {
 		t.Errorf("told %d times, ended by %v", told, err)
 	}
+}
+
+// Follow names drift with one dry run for each change of the managers of an object, however
+// often it observes the graph, and also if the dry run is refused.
+func TestFollowComparesOnce(t *testing.T) {
+	t.Parallel()
+	c := harness.Start(t)
+	rg := parse(t, c, "web", followedGraph[:strings.Index(followedGraph, "- id: gate")])
+	applied(t, newApplier(t, c), rg)
+	patch := func(manager, patch string) {
+		t.Helper()
+		if _, err := c.Client.CoreV1().ConfigMaps(c.Namespace).Patch(t.Context(), "web", types.MergePatchType,
+			[]byte(patch), metav1.PatchOptions{FieldManager: manager}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch("kubectl-edit", `{"data": {"a": "other"}}`)
+	proxy := c.Proxy(t, 1)
+	a := envOn(t, c, proxy.Config(c.Config)).applier
+	a.NameDrift = true
+	ctx, stop := context.WithCancel(t.Context())
+	states, ended := follow(t, ctx, a, rg)
+	// next reads states until one names the manager, which may be "", and then some more.
+	next := func(manager string, dryRuns int) {
+		t.Helper()
+		for more, end := 0, time.Now().Add(time.Minute); more < 3; {
+			if time.Now().After(end) {
+				t.Fatalf("no state names %q", manager)
+			}
+			n := (<-states).Nodes[0]
+			got := ""
+			for _, c := range n.Taken {
+				got += c.Field + " by " + c.Manager
+			}
+			if n.Message != "was changed by others since it was applied" {
+				t.Fatalf("%s; %s", n.Phase, n.Message)
+			}
+			if got == manager {
+				more++
+			}
+		}
+		if n := proxy.Count(func(r faults.Request) bool { return r.Verb == "apply" && r.DryRun }); n != dryRuns {
+			t.Errorf("%q: %d dry runs, want %d", manager, n, dryRuns)
+		}
+	}
+	next("data.a by kubectl-edit", 1)
+	patch("kubectl-edit", `{"data": {"a": "third"}}`)
+	next("data.a by kubectl-edit", 1)
+	patch("helm", `{"data": {"a": "fourth"}}`)
+	next("data.a by helm", 2)
+	proxy.Inject(faults.Rule{Verbs: []string{"apply"}, Faults: []faults.Fault{faults.Status{Code: 403}}})
+	patch("kubectl-edit", `{"data": {"a": "fifth"}}`)
+	next("", 3)
+	stop()
+	for range states {
+	}
+	<-ended
 }

@@ -125,6 +125,9 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 			return claims, err
 		},
 	}
+	if a.compared != nil {
+		x.Read = a.compared.reader(x.Send)
+	}
 	now := a.now()
 	var phase engine.Phase
 	for _, at := range []time.Time{now, now.Add(instant)} {

@@ -97,7 +97,7 @@ func (e *Engine) reconcileOwned(n *node, seen *observation, blocker *node) {
 	}
 	d := e.decide(n, seen)
 	n.unrecorded = d.unrecorded
-	e.reportDrift(n, seen, d.drift)
+	e.reportDrift(n, seen, d)
 	switch {
 	case d.unchanged:
 		e.recordUID(n, seen)
@@ -133,18 +133,23 @@ func (e *Engine) blocker(n *node) *node {
 }
 
 // reportDrift updates Status.Drifted. With [ReportDriftedFields] it first requests
-// the changed fields, once per state of the object. Drift is nil if there is none.
-func (e *Engine) reportDrift(n *node, seen *observation, drift *ApplyRequest) {
+// the changed fields, once per state of the object.
+func (e *Engine) reportDrift(n *node, seen *observation, d decision) {
 	switch {
-	case drift == nil:
+	case d.drift == nil:
 		n.touched = n.touched || n.status.Drifted
-		n.status.Drifted, n.progress.compared = false, ""
+		n.status.Drifted = false
+		// The drift that an apply would correct may be compared, too, see
+		// reportDifference.
+		if d.apply == nil || !d.apply.Drift {
+			n.progress.compared = ""
+		}
 	case e.opts.Drift != ReportDriftedFields:
 		n.touched = n.touched || !n.status.Drifted
 		n.status.Drifted = true
 	case n.progress.compared != seen.live:
 		n.progress.compared = seen.live
-		e.request(Action{Verb: Compare, Key: n.key, Version: n.version, Node: n.ID, Apply: drift})
+		e.request(Action{Verb: Compare, Key: n.key, Version: n.version, Node: n.ID, Apply: d.drift})
 	}
 }
 
