@@ -155,7 +155,7 @@ func TestMedia(t *testing.T) {
 		if got := browser.Eval[string](p, `getComputedStyle(document.body).backgroundColor`); got != c.background {
 			t.Errorf("%s, %s: background %s", c.medium, c.colors, got)
 		}
-		for _, bad := range browser.Eval[[]string](p, contrast) {
+		for _, bad := range p.LowContrast() {
 			t.Errorf("%s, %s: %s", c.medium, c.colors, bad)
 		}
 	}
@@ -167,22 +167,6 @@ func TestMedia(t *testing.T) {
 		t.Errorf("%d objects are printed closed", n)
 	}
 }
-
-// contrast lists the elements with text whose color has less than the contrast of 4.5
-// that WCAG 2 asks for.
-const contrast = `(() => {
-  const light = (c) => { const v = c.match(/[\d.]+/g).slice(0, 3).map((x) => x / 255).map((x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4); return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2] };
-  const back = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\)$/.test(c)) return c } return "rgb(255, 255, 255)" };
-  const bad = new Set();
-  document.querySelectorAll("details").forEach((d) => { d.open = true });
-  for (const e of document.querySelectorAll("main *:not(svg *)")) {
-    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) || !e.checkVisibility()) continue;
-    const [a, b] = [light(getComputedStyle(e).color), light(back(e))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) bad.add(e.tagName + "." + e.className + " " + ratio.toFixed(2));
-  }
-  return [...bad];
-})()`
 
 // On a narrow screen the page does not scroll sideways.
 func TestNarrow(t *testing.T) {

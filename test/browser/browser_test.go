@@ -21,6 +21,17 @@ func file(t *testing.T, content string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
+// Text that is hard to read is found: in elements, placeholders and drawings.
+func TestLowContrast(t *testing.T) {
+	p := Start(t).Open(t, file(t, `<!doctype html><style>body { background: #fff; color: #000 } .pale { color: #999 } ::placeholder { color: #999 }</style>
+<main><p>good</p><p class="pale">bad</p><p class="pale" hidden>hidden</p><input placeholder="bad">
+<svg><rect fill="#000" width="9" height="9"/><text class="lost">bad</text><g><rect fill="#000"/><text fill="#fff">good</text></g></svg></main>`))
+	want := []string{"P.pale 2.85", "INPUT.::placeholder 2.85", "text.lost 1.00"}
+	if got := p.LowContrast(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A page that does everything wrong is seen to do so: otherwise tests that expect
 // nothing would prove nothing.
 func TestProblems(t *testing.T) {
@@ -67,6 +78,9 @@ func TestPage(t *testing.T) {
 	p.Size(400, 300)
 	if got := Eval[int](p, "innerWidth"); got != 400 {
 		t.Errorf("width: %d", got)
+	}
+	if got := p.LowContrast(); len(got) > 0 {
+		t.Errorf("contrast: %q", got)
 	}
 	if got := p.Screenshot(); !strings.HasPrefix(string(got), "\x89PNG") {
 		t.Errorf("screenshot: %.20q", got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +66,7 @@ type Update struct {
 	// that the reader knew.
 	Graphs []Summary `json:"graphs,omitempty"`
 	Gone   []string  `json:"gone,omitempty"`
-	// Problem is why the list may be out of date now, or "".
+	// Problem are the reasons why the list may be out of date now, or "".
 	Problem string `json:"problem,omitempty"`
 	// Complete is set when all graphs were listed once.
 	Complete bool `json:"complete"`
@@ -101,10 +102,8 @@ func (c *Catalog) difference(v *View) Update {
 	current := map[inventory.Owner]Summary{}
 	for o := origins - 1; o >= 0; o-- {
 		maps.Copy(current, c.known[o])
-		if u.Problem == "" {
-			u.Problem = c.problems[o]
-		}
 	}
+	u.Problem = strings.Join(slices.DeleteFunc(slices.Clone(c.problems[:]), func(p string) bool { return p == "" }), "; ")
 	for owner, s := range current {
 		_, s.Files = c.known[fromFiles][owner]
 		current[owner] = s

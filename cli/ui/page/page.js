@@ -79,8 +79,8 @@
       if (focused?.isConnected) focused.focus({ preventScroll: true });
     }
     chips(counts);
-    const text = `${shown} of ${graphs.size} graphs`;
-    $("#count").textContent = graphs.size || complete ? (graphs.size ? text : "There are no graphs.") : "Reading the graphs…";
+    const none = complete ? "There are no graphs." : $("#problem").hidden ? "Reading the graphs…" : "The graphs can't be read.";
+    $("#count").textContent = graphs.size ? `${shown} of ${graphs.size} graphs` : none;
     rove();
     const failed = [...graphs.values()].filter((entry) => entry.graph.state === "failed").length;
     document.title = failed ? `${failed} failed · Pequod` : "Pequod";
@@ -157,6 +157,19 @@
     if ($("#files")) $("#files").hidden = !graphs.get(opened)?.graph.files;
   };
 
+  // fit shrinks a drawing that is somewhat too wide. A wider one is scrolled: its text would
+  // become too small to read.
+  const smallest = 0.75;
+  const fit = () => {
+    const svg = $("#drawing svg");
+    if (!svg) return;
+    const { width, height } = svg.viewBox.baseVal;
+    const scale = Math.min(1, Math.max(smallest, svg.parentElement.clientWidth / width));
+    svg.setAttribute("width", width * scale);
+    svg.setAttribute("height", height * scale);
+  };
+  new ResizeObserver(fit).observe($("#drawing"));
+
   // replace shows a part again. The focus stays at the element with the same place in it.
   const replace = ({ id, html }) => {
     const part = $("#" + id);
@@ -164,6 +177,7 @@
     const href = focused?.getAttribute("href"), name = focused?.id, scroller = $(".scroll", part);
     const at = scroller && [scroller.scrollLeft, scroller.scrollTop];
     part.innerHTML = html;
+    if (id === "drawing") fit();
     const again = $(".scroll", part);
     if (at && again) again.scrollTo(...at);
     if (!focused) return;
