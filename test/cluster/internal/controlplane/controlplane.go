@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/test/cluster/internal/group"
 	"github.com/pequod-io/pequod/test/cluster/internal/kubelet"
@@ -119,7 +118,7 @@ func Run(ctx context.Context, opts Options, ready func(kubeconfig string)) (err 
 	group.Start("kube-controller-manager", parsed.runControllerManager)
 	group.Start("kube-scheduler", parsed.runScheduler)
 	group.Start("kubelet", func(ctx context.Context) error {
-		return runKubelet(ctx, access.config(nodes), opts.Nodes)
+		return runKubelet(ctx, access, opts.Nodes)
 	})
 	if err := group.Await(ctx, "control plane", func(ctx context.Context) error { return usable(ctx, client, opts.Nodes) }); err != nil {
 		return ended(ctx, err)
@@ -169,10 +168,10 @@ func listen(opts Options) (net.Listener, error) {
 }
 
 // runKubelet runs the fake kubelet until ctx is done.
-func runKubelet(ctx context.Context, config *rest.Config, count int) error {
-	client, err := kubernetes.NewForConfig(config)
+func runKubelet(ctx context.Context, access access, count int) error {
+	client, err := kubernetes.NewForConfig(access.config(nodes))
 	if err != nil {
 		return err
 	}
-	return kubelet.Run(ctx, client, kubelet.Options{Nodes: kubelet.NodeNames(count), Backoff: time.Second})
+	return kubelet.Run(ctx, client, kubelet.Options{Nodes: kubelet.NodeNames(count), Backoff: time.Second, Server: kubelet.Server{URL: access.url, CAFile: access.files.CA}})
 }

@@ -1,7 +1,7 @@
 // Package kubelet simulates the nodes of a cluster. It registers them, renews
 // their leases, and writes the status that a kubelet would report for the Pods
 // that the scheduler binds to them. No container runs: there are no logs, no exec
-// and no network.
+// and no network. Only those of Pods with the annotation [RunFrom] run, as processes.
 //
 // The status of a Pod depends on its spec, on the time since the Pod was first
 // seen, and on annotations and image tags (see steer.go). By default a Pod is
@@ -36,6 +36,8 @@ type Options struct {
 	// with every restart, up to sixteen times the first. A real kubelet starts
 	// with ten seconds.
 	Backoff time.Duration
+	// Server is where processes find the API server.
+	Server Server
 }
 
 // NodeNames returns the names of count nodes.
@@ -94,6 +96,7 @@ func Run(ctx context.Context, client kubernetes.Interface, opts Options) error {
 	pods.queue.ShutDown()
 	services.queue.ShutDown()
 	running.Wait()
+	pods.processes.close()
 	return nil
 }
 

@@ -28,17 +28,22 @@ type pods struct {
 	seen     *firstSeen
 	ips      *addresses
 	recorder record.EventRecorder
+	// processes are those of Pods with the annotation RunFrom.
+	processes *processes
 }
 
 // newPods returns the Pods of the nodes in opts. Events go to the broadcaster.
 func newPods(client kubernetes.Interface, opts Options, broadcaster record.EventBroadcaster) *pods {
+	queue := newQueue()
 	return &pods{
 		client:   client,
 		opts:     opts,
-		queue:    newQueue(),
+		queue:    queue,
 		seen:     newFirstSeen(),
 		ips:      newAddresses(),
 		recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"}),
+
+		processes: newProcesses(client, opts.Server, queue.Add),
 	}
 }
 
@@ -66,6 +71,7 @@ func (p *pods) ours(pod *corev1.Pod) bool { return slices.Contains(p.opts.Nodes,
 func (p *pods) forget(uid types.UID) {
 	p.seen.forget(uid)
 	p.ips.release(uid)
+	p.processes.forget(uid)
 }
 
 // sync updates the status of a Pod, or removes the Pod if it is being deleted. It
@@ -81,6 +87,9 @@ func (p *pods) sync(ctx context.Context, key string) (time.Duration, error) {
 	}
 	if err != nil || !p.ours(pod) {
 		return 0, err
+	}
+	if pod.Annotations[RunFrom] != "" {
+		return p.syncProcesses(ctx, pod)
 	}
 	now := time.Now()
 	if pod.DeletionTimestamp != nil {

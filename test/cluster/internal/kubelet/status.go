@@ -13,19 +13,24 @@ import (
 // arrived at its node at start, and when that status changes by itself; the zero
 // time means never.
 func statusAt(pod *corev1.Pod, ip string, start, now time.Time, backoff time.Duration) (corev1.PodStatus, time.Time) {
+	c := play(pod, start, now, backoff)
+	return statusOf(pod, ip, start, now, c), c.next
+}
+
+// statusOf returns the status of a Pod with containers.
+func statusOf(pod *corev1.Pod, ip string, start, now time.Time, c cast) corev1.PodStatus {
 	status := *pod.Status.DeepCopy()
 	status.HostIP, status.HostIPs = nodeAddress, []corev1.HostIP{{IP: nodeAddress}}
 	status.PodIP, status.PodIPs = ip, []corev1.PodIP{{IP: ip}}
 	if status.StartTime == nil {
 		status.StartTime = seconds(start)
 	}
-	cast := play(pod, start, now, backoff)
-	status.InitContainerStatuses = cast.inits
-	status.ContainerStatuses = cast.apps
-	status.Phase = cast.phase()
+	status.InitContainerStatuses = c.inits
+	status.ContainerStatuses = c.apps
+	status.Phase = c.phase()
 	status.ObservedGeneration = pod.Generation
-	setConditions(pod, &status, cast, now)
-	return status, cast.next
+	setConditions(pod, &status, c, now)
+	return status
 }
 
 // cast is the set of containers of a Pod at one moment.
