@@ -60,7 +60,7 @@ func (s *session) succeeded(ctx context.Context, o *executor.Observation) {
 func (s *session) evaluate(ctx context.Context) {
 	applied, request := s.next.Applied, s.a.Spec.ActionExecutor
 	run := executor.Run{
-		Namespace: s.a.Namespace, Name: s.a.Name, Account: s.a.Spec.ServiceAccountName, Request: request,
+		Namespace: s.a.Namespace, Name: s.a.Name, UID: s.a.UID, Account: s.a.Spec.ServiceAccountName, Request: request,
 		Key: applied.Key, Purpose: v1alpha1.RunApply, Generation: s.goal.Generation, Attempt: applied.Attempt, ID: applied.ID,
 		Previous: previous(s.next),
 	}

@@ -13,6 +13,8 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -45,8 +47,9 @@ type Executor interface {
 
 // Run is a run as it was recorded.
 type Run struct {
-	// Namespace and Name are those of the Action.
+	// Namespace, Name and UID are those of the Action.
 	Namespace, Name string
+	UID             types.UID
 	// Account is the service account that Secrets are read as.
 	Account string
 	// Request has the executor's inputs.

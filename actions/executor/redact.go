@@ -69,6 +69,10 @@ func excerpt(body []byte) string {
 	return source.OneLine(scrub(text), maxExcerpt)
 }
 
+// Excerpt returns the beginning of a text of a program for people, without what looks like a
+// secret.
+func Excerpt(text string) string { return source.OneLine(scrub(text), maxExcerpt) }
+
 // redact replaces secret values in a text.
 func redact(text string, secrets []string) string {
 	for _, s := range secrets {

@@ -1,7 +1,8 @@
 // Package identity acts as the service account of an Action or a Monitor, in its namespace. It
-// reads and writes Secrets for Actions. pequod-actions itself has no right to any Secret.
+// reads and writes Secrets, and executes Jobs, for Actions. pequod-actions itself has no right to
+// any of them.
 //
-// [New], [Accounts.Secret] and [Accounts.As] are the entry points.
+// [New], [Accounts.Secret], [Accounts.Client] and [Accounts.As] are the entry points.
 package identity
 
 import (
@@ -11,13 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	typedbatchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 )
 
-// fieldManager owns the keys of Secrets that are written.
-const fieldManager = "pequod-actions"
+// FieldManager owns the fields of objects that are written.
+const FieldManager = "pequod-actions"
 
 // Accounts acts as service accounts. It is safe for concurrent use.
 type Accounts struct {
@@ -38,22 +40,34 @@ func (a *Accounts) As(namespace, account string) (*rest.Config, *http.Client) {
 	return a.config, &as
 }
 
-// secrets returns a client that acts as a service account, in its namespace.
-func (a *Accounts) secrets(namespace, account string) (typedcorev1.SecretInterface, error) {
-	client, err := typedcorev1.NewForConfigAndClient(a.As(namespace, account))
+// Client acts as a service account in its namespace.
+type Client struct {
+	Secrets typedcorev1.SecretInterface
+	Pods    typedcorev1.PodInterface
+	Jobs    typedbatchv1.JobInterface
+}
+
+// Client returns a client that acts as a service account, in its namespace.
+func (a *Accounts) Client(namespace, account string) (*Client, error) {
+	config, as := a.As(namespace, account)
+	core, err := typedcorev1.NewForConfigAndClient(config, as)
 	if err != nil {
 		return nil, err
 	}
-	return client.Secrets(namespace), nil
+	batch, err := typedbatchv1.NewForConfigAndClient(config, as)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Secrets: core.Secrets(namespace), Pods: core.Pods(namespace), Jobs: batch.Jobs(namespace)}, nil
 }
 
 // Secret returns the data of a Secret.
 func (a *Accounts) Secret(ctx context.Context, namespace, account, name string) (map[string][]byte, error) {
-	client, err := a.secrets(namespace, account)
+	client, err := a.Client(namespace, account)
 	if err != nil {
 		return nil, err
 	}
-	secret, err := client.Get(ctx, name, metav1.GetOptions{})
+	secret, err := client.Secrets.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +76,7 @@ func (a *Accounts) Secret(ctx context.Context, namespace, account, name string) 
 
 // Apply writes the data of a Secret that belongs to an owner.
 func (a *Accounts) Apply(ctx context.Context, account string, secret *corev1.Secret) error {
-	client, err := a.secrets(secret.Namespace, account)
+	client, err := a.Client(secret.Namespace, account)
 	if err != nil {
 		return err
 	}
@@ -70,6 +84,6 @@ func (a *Accounts) Apply(ctx context.Context, account string, secret *corev1.Sec
 	for _, o := range secret.OwnerReferences {
 		apply.WithOwnerReferences(applyOwner(o))
 	}
-	_, err = client.Apply(ctx, apply, metav1.ApplyOptions{FieldManager: fieldManager})
+	_, err = client.Secrets.Apply(ctx, apply, metav1.ApplyOptions{FieldManager: FieldManager})
 	return err
 }

@@ -47,10 +47,10 @@ type ActionList struct {
 // ActionSpec describes the run of an Action: exactly one executor with its inputs, and when
 // it runs again.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.external)].exists_one(x, x)",message="exactly one of http and external is required"
+// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external)].exists_one(x, x)",message="exactly one of http, job and external is required"
 type ActionSpec struct {
 	// serviceAccountName is the service account in the namespace of the Action as which
-	// pequod-actions reads and writes Secrets.
+	// pequod-actions reads and writes Secrets, and creates Jobs.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -70,7 +70,7 @@ type ActionSpec struct {
 	Trigger *ActionTrigger `json:"trigger,omitempty"`
 	// check looks for drift while nothing runs.
 	//
-	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.external)].exists_one(x, x)",message="exactly one of http and external is required"
+	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external)].exists_one(x, x)",message="exactly one of http, job and external is required"
 	Check *ActionCheck `json:"check,omitempty"`
 	// approval is None, the default, or Required: a run begins, or continues after its plan,
 	// when the annotation pequod.io/approved-plan has the digest in status.plan.
@@ -86,7 +86,7 @@ type ActionSpec struct {
 	// destroy is the run that undoes the Action when it is deleted. Without it, a run that
 	// is in progress is cancelled, and the Action goes.
 	//
-	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.external), has(self.skip) && self.skip].exists_one(x, x)",message="exactly one of http, external and skip is required"
+	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.skip) && self.skip].exists_one(x, x)",message="exactly one of http, job, external and skip is required"
 	Destroy *ActionDestroy `json:"destroy,omitempty"`
 }
 
@@ -95,6 +95,8 @@ type ActionSpec struct {
 type ActionExecutor struct {
 	// http sends a request to an HTTP API.
 	HTTP *HTTPExecutor `json:"http,omitempty"`
+	// job runs containers as a Kubernetes Job.
+	Job *JobExecutor `json:"job,omitempty"`
 	// external begins a run at a server of the executor protocol, docs/executors.md.
 	External *ExternalExecutor `json:"external,omitempty"`
 }
@@ -104,6 +106,8 @@ func (e ActionExecutor) Name() string {
 	switch {
 	case e.HTTP != nil:
 		return "http"
+	case e.Job != nil:
+		return "job"
 	case e.External != nil:
 		return "external"
 	}

@@ -78,6 +78,8 @@ const (
 	AnnotationReconcileRequestedAt = "pequod.io/reconcile-requested-at"
 	// AnnotationApprovedPlan on an Action approves the plan with a digest, which is the value.
 	AnnotationApprovedPlan = "pequod.io/approved-plan"
+	// LabelRun on a Job of an Action is the key of the run.
+	LabelRun = "pequod.io/run"
 	// AnnotationFluxRequestedAt has the same effect on Transforms and instances, so that
 	// flux reconcile and tools that use Flux's annotation work.
 	AnnotationFluxRequestedAt = "reconcile.fluxcd.io/requestedAt"

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +25,7 @@ import (
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/actions/executor/external"
 	"github.com/pequod-io/pequod/actions/executor/http"
+	"github.com/pequod-io/pequod/actions/executor/job"
 	"github.com/pequod-io/pequod/actions/identity"
 	actionmetrics "github.com/pequod-io/pequod/actions/metrics"
 	"github.com/pequod-io/pequod/actions/monitor"
@@ -69,7 +71,7 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 		}
 		hosts, counts := connect(o.allowed), actionmetrics.New(metrics.Registry)
 		err := action.Setup(m, action.Options{
-			Executors: executors(executor.Server{Secrets: accounts, Client: hosts}), Outputs: accounts, Concurrent: o.concurrent, Metrics: counts,
+			Executors: executors(executor.Server{Secrets: accounts, Client: hosts}, accounts), Outputs: accounts, Concurrent: o.concurrent, Metrics: counts,
 		})
 		if err != nil {
 			return err
@@ -100,12 +102,15 @@ func (o *options) monitors(m manager.Manager, accounts *identity.Accounts, hosts
 }
 
 // executors returns the executors by the field of a request that is set.
-func executors(server executor.Server) action.Executors {
+func executors(server executor.Server, accounts *identity.Accounts) action.Executors {
 	byHTTP, byProtocol := http.New(server), external.New(server)
+	byJob := job.New(job.Jobs{Accounts: accounts, Now: time.Now})
 	return func(request v1alpha1.ActionExecutor) executor.Executor {
 		switch {
 		case request.HTTP != nil:
 			return byHTTP
+		case request.Job != nil:
+			return byJob
 		case request.External != nil:
 			return byProtocol
 		}

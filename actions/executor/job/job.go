@@ -1,0 +1,127 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Executor implements [executor.Executor].
+type Executor struct{ jobs Jobs }
+
+// New returns the executor.
+func New(jobs Jobs) *Executor { return &Executor{jobs} }
+
+// Check implements [executor.Executor].
+func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
+	t, err := template(request.Job)
+	if err != nil {
+		return []error{fmt.Errorf("job.template: %w", err)}
+	}
+	var found []error
+	if len(t.Spec.Containers) == 0 {
+		found = append(found, errors.New("job.template.spec.containers: at least one container is required"))
+	}
+	if p := t.Spec.RestartPolicy; p != "" && p != corev1.RestartPolicyNever && p != corev1.RestartPolicyOnFailure {
+		found = append(found, fmt.Errorf("job.template.spec.restartPolicy: must be Never or OnFailure, not %s", p))
+	}
+	return found
+}
+
+// template returns the Pod template of a request. Unknown fields are errors, since they would have
+// no effect.
+func template(j *v1alpha1.JobExecutor) (*corev1.PodTemplateSpec, error) {
+	t := &corev1.PodTemplateSpec{}
+	d := json.NewDecoder(bytes.NewReader(j.Template.Raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Plans implements [executor.Executor].
+func (e *Executor) Plans() bool { return false }
+
+// Approve implements [executor.Executor].
+func (e *Executor) Approve(context.Context, executor.Run, string) error {
+	return executor.ErrNotSupported
+}
+
+// Find implements [executor.Executor].
+func (e *Executor) Find(ctx context.Context, run executor.Run) (*executor.Observation, error) {
+	return e.jobs.Find(ctx, run, Name(run, ""))
+}
+
+// Begin implements [executor.Executor].
+func (e *Executor) Begin(ctx context.Context, run executor.Run) (*executor.Observation, error) {
+	t, err := template(run.Request.Job)
+	if err != nil {
+		return nil, &executor.Error{Class: executor.Terminal, Message: "job.template: " + err.Error()}
+	}
+	if t.Spec.RestartPolicy == "" {
+		t.Spec.RestartPolicy = corev1.RestartPolicyNever
+	}
+	if t.Spec.ServiceAccountName == "" {
+		t.Spec.ServiceAccountName = run.Account
+	}
+	env, err := environment(run)
+	if err != nil {
+		return nil, err
+	}
+	for _, containers := range [][]corev1.Container{t.Spec.InitContainers, t.Spec.Containers} {
+		for i := range containers {
+			containers[i].Env = append(slices.Clone(env), containers[i].Env...)
+		}
+	}
+	var repeats int32
+	if n := run.Request.Job.BackoffLimit; n != nil {
+		repeats = *n
+	}
+	return e.jobs.Create(ctx, run, Name(run, ""), *t, repeats)
+}
+
+// environment returns the variables that containers get in addition to their own.
+func environment(run executor.Run) ([]corev1.EnvVar, error) {
+	previous, err := json.Marshal(run.Previous)
+	if err != nil {
+		return nil, err
+	}
+	return []corev1.EnvVar{
+		{Name: "PEQUOD_RUN", Value: run.Key},
+		{Name: "PEQUOD_PURPOSE", Value: string(run.Purpose)},
+		// Kubernetes replaces $(NAME) in values, and $$ with $.
+		{Name: "PEQUOD_PREVIOUS", Value: strings.ReplaceAll(string(previous), "$", "$$")},
+	}, nil
+}
+
+// Observe implements [executor.Executor].
+func (e *Executor) Observe(ctx context.Context, run executor.Run) (*executor.Observation, error) {
+	o, end, err := e.jobs.Observe(ctx, run, Name(run, ""))
+	if err != nil {
+		return nil, err
+	}
+	outputs, message := map[string]any{}, ""
+	if end != nil {
+		message = end.Message
+		if object, ok := executor.Decode([]byte(message)).(map[string]any); ok {
+			outputs = object
+		}
+	}
+	o.Data = map[string]any{"outputs": outputs, "message": message}
+	return o, nil
+}
+
+// Cancel implements [executor.Executor].
+func (e *Executor) Cancel(ctx context.Context, run executor.Run) error {
+	return e.jobs.Delete(ctx, run, Name(run, ""))
+}

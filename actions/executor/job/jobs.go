@@ -1,0 +1,228 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/actions/identity"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// keep is how long Jobs are kept after their end was seen.
+const keep = 24 * time.Hour
+
+// keepDestroy is how long the Job that undoes an Action is kept after its end. It outlives the
+// Action, so nothing else removes it.
+const keepDestroy = 7 * 24 * time.Hour
+
+// Accounts returns clients that act as service accounts.
+type Accounts interface {
+	Client(namespace, account string) (*identity.Client, error)
+}
+
+// Jobs executes runs as Jobs.
+type Jobs struct {
+	Accounts Accounts
+	// Now returns the time.
+	Now func() time.Time
+}
+
+// Name returns the name of a Job of a run. Runs with more than one Job have a suffix of at most 6
+// bytes for each.
+func Name(run executor.Run, suffix string) string {
+	name := strings.ReplaceAll(run.Name, ".", "-")
+	name = strings.TrimRight(name[:min(len(name), 24)], "-")
+	return name + "-" + run.Key + suffix
+}
+
+// Create creates a Job, unless it exists.
+func (j Jobs) Create(ctx context.Context, run executor.Run, name string, template corev1.PodTemplateSpec, repeats int32) (*executor.Observation, error) {
+	client, err := j.Accounts.Client(run.Namespace, run.Account)
+	if err != nil {
+		return nil, err
+	}
+	restrict(&template.Spec)
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+			v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelRun: run.Key,
+		}},
+		Spec: batchv1.JobSpec{
+			Template: template, BackoffLimit: &repeats,
+			// A Pod that is lost may still run, until its node is back.
+			PodReplacementPolicy: new(batchv1.Failed),
+		},
+	}
+	if run.Purpose == v1alpha1.RunDestroy {
+		// A deletion of the Action with foreground propagation would delete what it owns.
+		job.Spec.TTLSecondsAfterFinished = new(int32(keepDestroy.Seconds()))
+	} else {
+		job.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Action", Name: run.Name, UID: run.UID, Controller: new(true),
+		}}
+	}
+	created, err := client.Jobs.Create(ctx, job, metav1.CreateOptions{FieldManager: identity.FieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		created, err = j.get(ctx, run, name)
+		if err == nil && created == nil {
+			err = &executor.Error{Class: executor.Unknown, Message: "the Job " + name + " was deleted just now"}
+		}
+	}
+	if err != nil {
+		return nil, failure(err)
+	}
+	return begun(created), nil
+}
+
+// get returns the Job of a run, or nil.
+func (j Jobs) get(ctx context.Context, run executor.Run, name string) (*batchv1.Job, error) {
+	client, err := j.Accounts.Client(run.Namespace, run.Account)
+	if err != nil {
+		return nil, err
+	}
+	job, err := client.Jobs.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, failure(err)
+	case job.Labels[v1alpha1.LabelRun] != run.Key:
+		return nil, &executor.Error{Class: executor.Terminal, Message: "the Job " + name + " exists, and is not that of the run"}
+	}
+	return job, nil
+}
+
+// Find returns the run if its Job exists, else nil. It reports no end, so that a run is recorded
+// as begun before Observe lets its Job expire.
+func (j Jobs) Find(ctx context.Context, run executor.Run, name string) (*executor.Observation, error) {
+	if run.Fresh {
+		return nil, nil
+	}
+	job, err := j.get(ctx, run, name)
+	if job == nil || err != nil {
+		return nil, err
+	}
+	return begun(job), nil
+}
+
+// begun returns the observation of a Job that exists.
+func begun(job *batchv1.Job) *executor.Observation {
+	return &executor.Observation{State: v1alpha1.RunRunning, ID: job.Name}
+}
+
+// Observe returns the state of a run, and the end of the first container of its last Pod, if it
+// has ended.
+func (j Jobs) Observe(ctx context.Context, run executor.Run, name string) (*executor.Observation, *corev1.ContainerStateTerminated, error) {
+	job, err := j.get(ctx, run, name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case job == nil && !run.CancelRequestedAt.IsZero():
+		return &executor.Observation{State: v1alpha1.RunCancelled, ID: name, Message: "the Job was deleted"}, nil, nil
+	case job == nil:
+		return nil, nil, &executor.Error{Class: executor.Gone, Message: "the Job " + name + " is gone: it was deleted, or has expired"}
+	}
+	o := begun(job)
+	pod, err := j.pod(ctx, run, job)
+	if err != nil {
+		return nil, nil, err
+	}
+	var end *corev1.ContainerStateTerminated
+	if pod != nil && len(pod.Status.ContainerStatuses) > 0 {
+		end = pod.Status.ContainerStatuses[0].State.Terminated
+	}
+	condition := finished(job)
+	switch {
+	case condition == nil && job.DeletionTimestamp != nil:
+		o.Message = "the Job is being deleted"
+		return o, nil, nil
+	case condition == nil:
+		o.Message = waits(pod)
+		return o, nil, nil
+	case condition.Type == batchv1.JobComplete && end == nil:
+		return nil, nil, &executor.Error{Class: executor.Gone, Message: "the Pod of the Job " + name + " is gone, and its termination message with it"}
+	case condition.Type == batchv1.JobComplete:
+		o.State = v1alpha1.RunSucceeded
+	default:
+		o.State, o.Message = v1alpha1.RunFailed, failed(condition, pod)
+		o.Permanent = condition.Reason == batchv1.JobReasonPodFailurePolicy
+	}
+	return o, end, j.expire(ctx, run, job)
+}
+
+// finished returns the condition by which a Job has ended, or nil.
+func finished(job *batchv1.Job) *batchv1.JobCondition {
+	for i, c := range job.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			return &job.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// expire has a Job removed some time from now. The time of Kubernetes counts from the end of the
+// Job.
+func (j Jobs) expire(ctx context.Context, run executor.Run, job *batchv1.Job) error {
+	if job.Spec.TTLSecondsAfterFinished != nil || job.DeletionTimestamp != nil {
+		return nil
+	}
+	client, err := j.Accounts.Client(run.Namespace, run.Account)
+	if err != nil {
+		return err
+	}
+	ended := j.Now()
+	if c := finished(job); c != nil {
+		ended = c.LastTransitionTime.Time
+	}
+	seconds := int64((max(j.Now().Sub(ended), 0) + keep).Seconds())
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"ttlSecondsAfterFinished":%d}}`, job.UID, seconds)
+	_, err = client.Jobs.Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: identity.FieldManager})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return failure(err)
+	}
+	return nil
+}
+
+// Delete deletes the Job of a run, and then its Pods; it is gone when they are.
+func (j Jobs) Delete(ctx context.Context, run executor.Run, name string) error {
+	job, err := j.get(ctx, run, name)
+	if job == nil || err != nil {
+		return err
+	}
+	client, err := j.Accounts.Client(run.Namespace, run.Account)
+	if err != nil {
+		return err
+	}
+	err = client.Jobs.Delete(ctx, name, metav1.DeleteOptions{
+		PropagationPolicy: new(metav1.DeletePropagationForeground), Preconditions: &metav1.Preconditions{UID: &job.UID},
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return failure(err)
+	}
+	return nil
+}
+
+// failure returns an error of the API server with its class. Others may grant rights, and raise
+// quotas, at any time.
+func failure(err error) error {
+	var known *executor.Error
+	class := executor.Unknown
+	switch {
+	case errors.As(err, &known):
+		return err
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		class = executor.Retry
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		class = executor.Terminal
+	}
+	return &executor.Error{Class: class, Message: err.Error()}
+}
