@@ -46,7 +46,8 @@ type ResourceGraphStatus struct {
 	Outputs map[string]runtime.RawExtension `json:"outputs,omitempty"`
 	// inventory lists the objects that the graph owns.
 	Inventory *Inventory `json:"inventory,omitempty"`
-	// history lists the last finished executions, newest first.
+	// history lists the last finished executions, newest first. If there are more than 10,
+	// those whose reason isn't Spec are left out first.
 	//
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
@@ -188,10 +189,39 @@ type InventoryEntry struct {
 	Live string `json:"live,omitempty"`
 }
 
+// RevisionReason is why a graph was executed.
+//
+// +kubebuilder:validation:Enum=Spec;Drift;Requested;Restart
+type RevisionReason string
+
+// The reasons of executions.
+const (
+	// RevisionSpec executions are the first ones of a spec, and their repetitions until
+	// it is completed.
+	RevisionSpec RevisionReason = "Spec"
+	// RevisionDrift executions restore objects of a completed graph that were changed or
+	// deleted by others, or that are not ready any more.
+	RevisionDrift RevisionReason = "Drift"
+	// RevisionRequested executions were requested by the annotation
+	// pequod.io/reconcile-requested-at.
+	RevisionRequested RevisionReason = "Requested"
+	// RevisionRestart executions began because the applier was started: they continue an
+	// execution that was interrupted, or restore objects that were changed meanwhile.
+	RevisionRestart RevisionReason = "Restart"
+)
+
 // Revision is a finished execution of a graph.
 type Revision struct {
 	// revision is the generation of the graph that was executed.
 	Revision int64 `json:"revision"`
+	// attempt is the number of the entry among those of the same revision, from 1. It is
+	// missing in entries of older versions.
+	//
+	// +kubebuilder:validation:Minimum=1
+	Attempt int64 `json:"attempt,omitempty"`
+	// reason is why the graph was executed: Spec, Drift, Requested or Restart. It is missing
+	// in entries of older versions.
+	Reason RevisionReason `json:"reason,omitempty"`
 	// hash is the render hash of the graph that was executed.
 	//
 	// +kubebuilder:validation:MaxLength=128

@@ -1,6 +1,10 @@
 package controller
 
-import "time"
+import (
+	"time"
+
+	"github.com/pequod-io/pequod/applier/controller/status"
+)
 
 // A graph can be deleted although the applier has just added its finalizer: the API
 // server decides that an object has no finalizers, and then deletes it without looking
@@ -48,7 +52,7 @@ func (d *driver) cleaner(now time.Time) *run {
 	g.verb = verbClean
 	clean := newRun(d.services, d, &d.objects, g, "", now)
 	clean.graph, clean.executor, clean.inventories, clean.inventory = r.graph, r.executor, r.inventories, owned
-	clean.report.begin(r.graph, owned)
+	clean.report.begin(r.graph, owned, status.Cause{})
 	d.log.Info("deleting the objects of a graph that was deleted during its first execution",
 		"namespace", d.key.Namespace, "name", d.key.Name, "objects", len(owned.Entries))
 	return clean

@@ -67,6 +67,9 @@ func (d *driver) graphWritten(version string) {
 	}
 }
 
+// resuming implements host.
+func (d *driver) resuming() bool { return d.starting }
+
 // damper implements host.
 func (d *driver) damper() *engine.Damper {
 	if d.limits == nil {

@@ -81,10 +81,11 @@ func (r *run) conclude(phase engine.Phase, now time.Time) {
 			nodes, waves = nodes+1, max(waves, s.Wave+1)
 		}
 	}
-	took := now.Sub(r.began)
+	took, hash := now.Sub(r.began), r.engine.Inventory().Revision
 	created, updated, deleted := r.report.takeEffects()
 	r.revision = &v1alpha1.Revision{
-		Revision: r.graph.Generation, Hash: r.engine.Inventory().Revision, Result: result, FinishedAt: metav1.NewTime(now),
+		Revision: r.graph.Generation, Hash: hash, Reason: r.report.cause.Reason(r.report.completedBefore(hash)),
+		Result: result, FinishedAt: metav1.NewTime(now),
 		Nodes: nodes, Created: created, Updated: updated, Deleted: deleted, Duration: took.Round(time.Millisecond).String(),
 	}
 	r.Metrics.Executed(r.host.Owner().Namespace, r.host.Owner().Name, string(result), took, nodes, waves)

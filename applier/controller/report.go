@@ -24,6 +24,7 @@ type reporter struct {
 	graph *v1alpha1.ResourceGraph
 	// completed is the revision that was completed before the run, if any.
 	completed string
+	cause     status.Cause // of the run
 
 	took map[string]time.Duration // by node: its apply, until it is reported
 	// effects are the first effects on objects since the last entry of the history:
@@ -39,8 +40,10 @@ type reporter struct {
 // failures with the same reason.
 const maxFailureEvents = 10
 
-// begin sets the graph of the run. Inventory is nil if the graph isn't executed.
-func (r *reporter) begin(rg *v1alpha1.ResourceGraph, inv *inventory.Inventory) {
+// begin sets the graph of the run and why it began. Inventory is nil if the graph isn't
+// executed.
+func (r *reporter) begin(rg *v1alpha1.ResourceGraph, inv *inventory.Inventory, cause status.Cause) {
+	r.cause = cause
 	r.graph, r.failures, r.drift, r.common = rg, map[string]string{}, map[string]string{}, map[string]int{}
 	r.effects = map[inventory.Key]engine.Operation{}
 	if inv != nil && inv.Complete {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller/status"
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestSharedFailureIsReportedOnce(t *testing.T) {
 	recorder := events.NewFakeRecorder(1000)
 	r := &reporter{events: recorder, metrics: noMetrics{}}
-	r.begin(&v1alpha1.ResourceGraph{}, nil)
+	r.begin(&v1alpha1.ResourceGraph{}, nil, status.Cause{})
 	for attempt := range 3 {
 		var changes []engine.Status
 		for i := range 100 {

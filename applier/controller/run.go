@@ -94,6 +94,10 @@ type host interface {
 	graphRead(version string)
 	graphWritten(version string)
 
+	// resuming reports whether the graph was there when the process started, and no run
+	// has read its prerequisites before.
+	resuming() bool
+
 	// damper returns what limits writes while the graph stays the same and users don't
 	// ask for a reconciliation.
 	damper() *engine.Damper
@@ -214,7 +218,7 @@ func (r *run) prepared(p *prerequisites, err error) {
 		report: func(a engine.Action, to *v1alpha1.ResourceGraph) { r.host.post(func() { r.report.handedOver(a, to) }) },
 	}, r.began)
 	r.recordConditions()
-	r.report.begin(p.graph, p.inventory)
+	r.report.begin(p.graph, p.inventory, r.base().Cause(r.host.resuming()))
 	switch {
 	case r.goal.verb == verbSuspend:
 		r.suspend()

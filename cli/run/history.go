@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,13 +43,16 @@ func newHistoryCommand(env command.Env) *cobra.Command {
 		Use:   "history [NAME]",
 		Short: "Show the finished executions of graphs in a cluster",
 		Long: `Show the last 10 finished executions of a ResourceGraph, the newest last: how each
-ended, how many objects it created, updated and deleted, and the message of the graph's
-condition Ready at its end. Without a name, show the last one of each ResourceGraph in
+ended, why it began, how many objects it created, updated and deleted, and the message of
+the graph's condition Ready at its end. Without a name, show the last one of each ResourceGraph in
 the namespace, or with -A in all namespaces. Nothing is written.
 
-The revision is the generation of the ResourceGraph. A revision has one entry for each
-result: retries that fail again and corrections of drift add none, and an object counts
-in one entry only. A graph that stalls before anything is executed, for example because
+The revision is the generation of the ResourceGraph. The reason is Spec for the first
+execution of a revision, Requested if a user asked for it, Drift if objects were changed
+or deleted by others, and Restart if the applier was started and found something to do.
+Retries that fail again add no entry, and neither do executions that change nothing unless
+a user asked for them. If there are more than 10 entries, those of other reasons than Spec
+are dropped first. An object counts in one entry only. A graph that stalls before anything is executed, for example because
 its service account is missing, adds none either; 'pequod status' has the reason.
 
 The applier in the cluster records the history in the status of the ResourceGraph.
@@ -128,8 +132,8 @@ func (o *historyOptions) write(env command.Env, owner inventory.Owner, revisions
 // historyTable returns a table with a row for each execution. Times are in UTC. If
 // wide, it has the number of nodes and the hash of the graph, too:
 //
-//	REVISION   FINISHED               RESULT      CREATED   UPDATED   DELETED   DURATION   MESSAGE
-//	1          2026-03-01T12:00:00Z   Completed   2         0         0         1.2s       2 objects are ready
+//	REVISION   FINISHED               RESULT      REASON   CREATED   UPDATED   DELETED   DURATION   MESSAGE
+//	1          2026-03-01T12:00:00Z   Completed   Spec     2         0         0         1.2s       2 objects are ready
 func historyTable(revisions []v1alpha1.Revision, wide bool, width int) string {
 	var rows [][]string
 	for i := range revisions {
@@ -140,9 +144,9 @@ func historyTable(revisions []v1alpha1.Revision, wide bool, width int) string {
 
 // historyHeader returns the names of the columns of an execution.
 func historyHeader(wide bool) []string {
-	header := []string{"REVISION", "FINISHED", "RESULT", "CREATED", "UPDATED", "DELETED", "DURATION", "MESSAGE"}
+	header := []string{"REVISION", "FINISHED", "RESULT", "REASON", "CREATED", "UPDATED", "DELETED", "DURATION", "MESSAGE"}
 	if wide {
-		header = append(header, "NODES", "HASH")
+		header = append(header, "ATTEMPT", "NODES", "HASH")
 	}
 	return header
 }
@@ -151,13 +155,20 @@ func historyHeader(wide bool) []string {
 func historyRow(r *v1alpha1.Revision, wide bool) []string {
 	row := []string{
 		strconv.FormatInt(r.Revision, 10), r.FinishedAt.UTC().Format(time.RFC3339), string(r.Result),
-		strconv.Itoa(r.Created), strconv.Itoa(r.Updated), strconv.Itoa(r.Deleted), r.Duration, r.Message,
+		orNone(string(r.Reason)), strconv.Itoa(r.Created), strconv.Itoa(r.Updated), strconv.Itoa(r.Deleted), r.Duration, r.Message,
 	}
 	if wide {
-		row = append(row, strconv.Itoa(r.Nodes), r.Hash)
+		attempt := ""
+		if r.Attempt > 0 {
+			attempt = strconv.FormatInt(r.Attempt, 10)
+		}
+		row = append(row, orNone(attempt), strconv.Itoa(r.Nodes), r.Hash)
 	}
 	for i := range row {
 		row[i] = source.Escape(row[i], "")
 	}
 	return row
 }
+
+// orNone returns the text of a column; entries of older versions lack some.
+func orNone(text string) string { return cmp.Or(text, "<none>") }

@@ -167,15 +167,20 @@ func (b Base) executed() bool {
 	return err == nil && last.Result == v1alpha1.GraphCompleted && b.Stored.Inventory.Complete && last.Hash == hash
 }
 
-// observed returns a copy of the stored status for the current generation. A
-// requested value that is too long is shortened.
+// requested returns Requested as the status repeats it: a value that is too long is
+// shortened.
+func (b Base) requested() string {
+	if len(b.Requested) > maxRequested {
+		return source.OneLine(b.Requested, maxRequested)
+	}
+	return b.Requested
+}
+
+// observed returns a copy of the stored status for the current generation.
 func (b Base) observed() *v1alpha1.ResourceGraphStatus {
 	next := b.Stored.DeepCopy()
 	next.ObservedGeneration = b.Graph.Generation
-	next.ReconcileRequestedAt = b.Requested
-	if len(b.Requested) > maxRequested {
-		next.ReconcileRequestedAt = source.OneLine(b.Requested, maxRequested)
-	}
+	next.ReconcileRequestedAt = b.requested()
 	return next
 }
 
@@ -197,20 +202,6 @@ func (b Base) setConditions(next *v1alpha1.ResourceGraphStatus, ready metav1.Con
 			meta.RemoveStatusCondition(&next.Conditions, kind)
 		}
 	}
-}
-
-// withRevision returns a history with a revision added in front, unless the last
-// run ended with the same revision in the same way. So a graph that fails every
-// minute doesn't push its last success out of the history.
-func withRevision(history []v1alpha1.Revision, revision v1alpha1.Revision) []v1alpha1.Revision {
-	if len(history) > 0 {
-		last := history[0]
-		if last.Revision == revision.Revision && last.Hash == revision.Hash && last.Result == revision.Result {
-			return history
-		}
-	}
-	history = append([]v1alpha1.Revision{revision}, history...)
-	return history[:min(len(history), v1alpha1.MaxHistory)]
 }
 
 // objectsReady returns the message of a completed graph.
