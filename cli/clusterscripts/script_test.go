@@ -26,7 +26,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/cli"
+	"github.com/pequod-io/pequod/config"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/inprocess"
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +45,7 @@ func TestScripts(t *testing.T) {
 			t.Parallel()
 			start := harness.Start
 			// An installation, be it only of the CRDs, affects the whole cluster.
-			if base := filepath.Base(file); strings.HasPrefix(base, "install") || base == "history.txtar" {
+			if base := filepath.Base(file); strings.HasPrefix(base, "install") || base == "history.txtar" || base == "reconcile.txtar" {
 				start = harness.StartOwn
 			}
 			c := start(t)
@@ -82,6 +84,16 @@ func TestScripts(t *testing.T) {
 					// stands for the namespace of the script.
 					"create": func(ts *testscript.TestScript, _ bool, args []string) {
 						c.Apply(in(t, ts), strings.ReplaceAll(ts.ReadFile(args[0]), "NAMESPACE", c.Namespace))
+					},
+					// applier: run an applier that executes the graphs of the namespace, and
+					// install the definitions of all kinds.
+					"applier": func(ts *testscript.TestScript, _ bool, _ []string) {
+						inprocess.Execute(in(t, ts), c)
+						for document := range strings.SplitSeq(string(config.Actions), "\n---\n") {
+							if strings.Contains(document, "kind: CustomResourceDefinition\n") {
+								c.Apply(in(t, ts), document)
+							}
+						}
 					},
 					// status APIVERSION KIND NAME JSON: write the status of an object.
 					"status": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -9,6 +9,7 @@
 //   - errors.go: connection errors as one line
 //   - warnings.go: warnings of the API server, each once
 //   - completion.go: completion of graph names
+//   - typename.go: objects that are named as for kubectl
 //
 // [ConnectionFlags] is the entry point. Creating a connection sends no request;
 // errors show up with the first one. They are errors for [Error]. Typical use:

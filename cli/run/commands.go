@@ -5,6 +5,7 @@
 //   - delete.go: delete, which removes or releases all objects of graphs
 //   - status.go, statuslist.go, statuswatch.go: status, once, as a list, or live
 //   - history.go: history, the finished executions of a graph
+//   - reconcile.go: reconcile, which requests a reconciliation of an object
 //   - adopt.go: adopt, which lists existing objects for spec.adopt
 //
 // The commands take the same two kinds of arguments: files of ResourceGraphs and
@@ -26,8 +27,8 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// Commands returns the commands of this package: apply, delete, status, history and
-// adopt.
+// Commands returns the commands of this package: apply, delete, status, history, reconcile
+// and adopt.
 func Commands(env command.Env) []*cobra.Command {
-	return []*cobra.Command{newApplyCommand(env), newDeleteCommand(env), newStatusCommand(env), newHistoryCommand(env), newAdoptCommand(env)}
+	return []*cobra.Command{newApplyCommand(env), newDeleteCommand(env), newStatusCommand(env), newHistoryCommand(env), newReconcileCommand(env), newAdoptCommand(env)}
 }

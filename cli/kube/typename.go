@@ -1,0 +1,119 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Object is an object that the command line names.
+type Object struct {
+	GVK  schema.GroupVersionKind
+	Key  inventory.Key
+	Kind cluster.Kind
+}
+
+// String returns the object as kubectl names it.
+func (o Object) String() string { return ResourceName(o.GVK.Group, o.GVK.Kind, o.Key.Name) }
+
+// ownTypes are the names of Pequod's own kinds, which need no discovery of all types.
+var ownTypes = map[string]string{
+	"resourcegraph": "ResourceGraph", "resourcegraphs": "ResourceGraph", "rg": "ResourceGraph",
+	"transform": "Transform", "transforms": "Transform",
+	"action": "Action", "actions": "Action",
+}
+
+// ParseObject returns the type and the name in the arguments NAME, TYPE/NAME or TYPE NAME.
+// Without a type, it is resourcegraph.
+func ParseObject(args []string) (kind, name string, err error) {
+	kind, name = "resourcegraph", args[0]
+	before, after, slash := strings.Cut(args[0], "/")
+	switch {
+	case slash && len(args) > 1:
+		return "", "", fmt.Errorf("%q: want TYPE/NAME or TYPE NAME, not both", args[0])
+	case slash:
+		kind, name = before, after
+	case len(args) > 1:
+		kind, name = args[0], args[1]
+	}
+	switch {
+	case kind == "":
+		return "", "", fmt.Errorf("%q: want NAME, TYPE/NAME or TYPE NAME", args[0])
+	case len(validation.IsDNS1123Subdomain(name)) > 0:
+		return "", "", fmt.Errorf("%q is not a valid name", name)
+	}
+	return kind, name, nil
+}
+
+// Find returns the object of a type, which is named as for kubectl, and a name. It doesn't read
+// the object.
+func (f *ConnectionFlags) Find(ctx context.Context, client *cluster.Client, kind, name, namespace string) (Object, error) {
+	gvk := v1alpha1.GroupVersion.WithKind(ownTypes[strings.TrimSuffix(strings.ToLower(kind), "."+v1alpha1.Group)])
+	if gvk.Kind == "" {
+		var err error
+		if gvk, err = f.kindOf(kind); err != nil {
+			return Object{}, err
+		}
+	}
+	served, err := client.Kinds().Find(ctx, gvk)
+	if err != nil {
+		return Object{}, Error(err)
+	}
+	o := Object{GVK: gvk, Key: inventory.Key{Group: gvk.Group, Kind: gvk.Kind, Name: name}, Kind: served}
+	if served.Namespaced {
+		o.Key.Namespace = namespace
+	}
+	return o, nil
+}
+
+// kindOf asks the cluster for the kind of a type.
+func (f *ConnectionFlags) kindOf(kind string) (schema.GroupVersionKind, error) {
+	mapper, err := f.flags.ToRESTMapper()
+	if err != nil {
+		return schema.GroupVersionKind{}, kubeconfigError(err)
+	}
+	full, resource := schema.ParseResourceArg(kind)
+	if full != nil {
+		if gvk, err := mapper.KindFor(*full); err == nil {
+			return gvk, nil
+		}
+	}
+	gvk, err := mapper.KindFor(resource.WithVersion(""))
+	if meta.IsNoMatchError(err) {
+		return gvk, fmt.Errorf("the cluster has no type %q", kind)
+	}
+	return gvk, Error(err)
+}
+
+// ErrNotPequods means that a type is not one that Pequod reconciles.
+var ErrNotPequods = errors.New("is not a kind that Pequod reconciles: it is neither one of its own kinds nor of a Transform")
+
+// CheckReconciled returns [ErrNotPequods] unless the kind of the object is one of Pequod's or
+// was generated for a Transform. If the definition can't be read, it may be.
+func CheckReconciled(ctx context.Context, client *cluster.Client, o Object) error {
+	if o.GVK.Group == v1alpha1.Group {
+		return nil
+	}
+	definition, err := client.Get(ctx, inventory.Key{
+		Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: o.Kind.Resource.GroupResource().String(),
+	}, "v1")
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil
+	case err != nil:
+		return Error(err)
+	case definition == nil || definition.GetLabels()[v1alpha1.LabelTransform] == "":
+		return fmt.Errorf("%s %w", o.GVK.GroupKind(), ErrNotPequods)
+	}
+	return nil
+}
