@@ -92,10 +92,9 @@ func Setup(mgr manager.Manager, o Options) (*Controller, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	work, stop := context.WithCancel(context.Background())
 	r := &reconciler{
 		Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"),
-		work: work, memory: memory{of: map[types.NamespacedName]*known{}},
+		memory: memory{of: map[types.NamespacedName]*known{}},
 	}
 	c, err := controller.New("monitor", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
@@ -110,19 +109,17 @@ func Setup(mgr manager.Manager, o Options) (*Controller, error) {
 			return nil
 		}))
 	}
-	if err == nil {
-		err = mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-			<-ctx.Done()
-			stop()
-			r.running.Wait()
-			return nil
-		}))
-	}
 	if err != nil {
-		stop()
 		return nil, err
 	}
-	return &Controller{r}, nil
+	work, stop := context.WithCancel(context.Background())
+	r.work = work
+	return &Controller{r}, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		stop()
+		r.running.Wait()
+		return nil
+	}))
 }
 
 // Wake has a Monitor polled soon. It may be called before the controller has started.
