@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Validates and reviews a pull request in GitHub Actions. The action's inputs are in
-# variables INPUT_*; see action.yml. The reports are in $OUT.
+# variables INPUT_*; see action.yml. The reports are in a new directory, whose path begins
+# with $OUT.
 #
 # The output of pequod has names and values of strangers. The runner would execute
 # lines in it that look like workflow commands, so commands are switched off for
 # everything but the annotations, which pequod escapes itself.
 set -euo pipefail
 
-# Another review of the same job may have left its reports.
-mkdir -p "$OUT"
-rm -f "$OUT"/review.* "$OUT/outputs"
+# Each use of the action in a job keeps its reports.
+OUT=$(mktemp -d "$OUT.XXXXXX")
+echo "reports=$OUT" >>"$GITHUB_OUTPUT"
 quiet=pequod-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 
 # Values are lines, because paths may have blanks. The odd form of "${args[@]}" is for

@@ -74,7 +74,29 @@ func checkCommands(t *testing.T, out string) {
 	}
 }
 
-func (j *job) outputs(t *testing.T) string { return readFile(t, filepath.Join(j.dir, "output")) }
+// outputs returns the outputs of the steps, without the directories of reports.
+func (j *job) outputs(t *testing.T) string {
+	t.Helper()
+	var kept strings.Builder
+	for line := range strings.Lines(readFile(t, filepath.Join(j.dir, "output"))) {
+		if !strings.HasPrefix(line, "reports=") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+// reports returns the directories of reports of the steps.
+func (j *job) reports(t *testing.T) []string {
+	t.Helper()
+	var dirs []string
+	for line := range strings.Lines(readFile(t, filepath.Join(j.dir, "output"))) {
+		if dir, ok := strings.CutPrefix(line, "reports="); ok {
+			dirs = append(dirs, strings.TrimSpace(dir))
+		}
+	}
+	return dirs
+}
 
 const ofFork = `{"workflow_run": {"id": 99, "head_sha": %q, "head_branch": "patch-1", "head_repository": {"owner": {"login": "stranger"}}}}`
 

@@ -153,6 +153,44 @@ func TestReviewTwice(t *testing.T) {
 	})
 }
 
+// TestTwoReviews uses the action twice in one job. Both have a comment, labels and reports.
+func TestTwoReviews(t *testing.T) {
+	j := newJob(t, ofPull, inputs()...)
+	dir := checkout(t, j, map[string]string{
+		"apps/web.yaml":   strings.Replace(webYAML, "1.4.0", "1.5.0", 1),
+		"other/late.yaml": strings.Replace(webYAML, "name: web", "name: late", 1),
+	})
+	for _, env := range [][]string{nil, {"INPUT_NAME=other", "INPUT_LABEL_PREFIX=other/", "INPUT_FILES=other"}} {
+		j.env = append(j.env, env...)
+		if out, code := j.script(t, dir, "review.sh"); code != 0 {
+			t.Fatalf("exit code %d:\n%s", code, out)
+		}
+	}
+	reports := j.reports(t)
+	if len(reports) != 2 {
+		t.Fatalf("reports in %q", reports)
+	}
+	comments := j.host.Comments(7)
+	if len(comments) != 2 {
+		t.Fatalf("comments %+v", comments)
+	}
+	for i, want := range []string{"0 to add, 1 to change, 0 to remove", "3 to add, 0 to change, 0 to remove"} {
+		if !strings.Contains(comments[i].Body, want) {
+			t.Errorf("comment %s; want %s", comments[i].Body, want)
+		}
+		for _, file := range []string{"review.md", "review.html", "review.json", "review.text"} {
+			if text := readFile(t, filepath.Join(reports[i], file)); !strings.Contains(text, want) {
+				t.Errorf("%s of review %d isn't of %s", file, i, want)
+			}
+		}
+	}
+	j.host.Change(7, func(p *codehost.Pull) {
+		if diff := cmp.Diff([]string{"pequod/restarts"}, p.Labels); diff != "" {
+			t.Errorf("labels (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestReviewOfAnotherName fails the second review of a job, which must not have the outputs
 // of the first.
 func TestReviewOfAnotherName(t *testing.T) {
