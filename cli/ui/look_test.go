@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -197,4 +198,30 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	t.Error("it opened nothing")
+}
+
+// With -A the list has the graphs of all namespaces, with their namespaces, and each can be
+// opened.
+func TestAllNamespaces(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	c := harness.Start(t)
+	inprocess.Install(t, c)
+	const nodes = "nodes: [{id: only, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}}}]"
+	create(t, c, graph(t, c, "web", nodes))
+	here, there := c.Namespace, c.Unique("elsewhere")
+	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+there+"}}")
+	t.Cleanup(func() { _ = c.Client.CoreV1().Namespaces().Delete(context.Background(), there, metav1.DeleteOptions{}) })
+	elsewhere := *c
+	elsewhere.Namespace = there
+	create(t, &elsewhere, graph(t, &elsewhere, "web", nodes))
+	address, _ := serve(t, c.Kubeconfig, "-A")
+	p := open(t, b, address)
+	for _, namespace := range []string{here, there} {
+		row := `#graphs li[data-key="` + namespace + `/web"]`
+		p.Wait(`document.querySelector('` + row + ` .name')?.textContent === "` + namespace + `/web"`)
+		p.Click(row)
+		p.Wait(`document.querySelector("#title").textContent === "` + namespace + `/web" && ` + state("only") + `?.includes("g-pending")`)
+	}
+	clean(t, p)
 }
