@@ -58,7 +58,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	p := b.Open(t, serve(t, c))
-	p.Size(1440, 900)
+	p.Size(1520, 900)
 	p.Wait(`document.querySelectorAll("#graphs li.ready").length === 10`)
 	browser.Eval[bool](p, `(location.hash = "`+c.Namespace+`/lagos", true)`)
 	p.Wait(`document.querySelector("#drawing").textContent.includes("can't be pulled") && document.querySelector("#drawing .g-blocking")`)
