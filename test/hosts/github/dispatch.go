@@ -50,8 +50,8 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, why)
 		return
 	}
-	if s.o.Before != nil {
-		s.o.Before()
+	if s.o.Before != nil && !s.o.Before() {
+		panic(http.ErrAbortHandler)
 	}
 	run := s.begin(flow, ref, inputs)
 	if s.o.After != nil {
@@ -87,6 +87,16 @@ func refusal(flow *Workflow, ref string, inputs map[string]string) string {
 	return ""
 }
 
+// flow answers with a workflow.
+func (s *Server) flow(w http.ResponseWriter, r *http.Request) {
+	flow := s.workflow(r.PathValue("workflow"))
+	if flow == nil {
+		refuse(w, http.StatusNotFound, "Not Found")
+		return
+	}
+	answer(w, r, http.StatusOK, map[string]any{"id": flow.ID, "name": flow.File, "path": ".github/workflows/" + flow.File, "state": "active"})
+}
+
 // workflow returns the workflow with a file name or ID, or nil.
 func (s *Server) workflow(name string) *Workflow {
 	for i, w := range s.workflows {
@@ -115,6 +125,13 @@ func (s *Server) begin(flow *Workflow, ref string, inputs map[string]string) *Ru
 		add(nil, true)
 	}
 	run := add(inputs, false)
+	open := 0
+	for _, r := range s.runs {
+		if status, _ := s.state(r); !r.Foreign && status != "completed" {
+			open++
+		}
+	}
+	s.most = max(s.most, open)
 	for range s.o.Foreign {
 		add(nil, true)
 	}

@@ -47,15 +47,20 @@ type Options struct {
 	Prefix string
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
-	// Unlisted, Queued and Running are how long a run is in no list, queued and in progress.
-	Unlisted, Queued, Running time.Duration
+	// Unlisted, Queued, Waiting and Running are how long a run is in no list, queued, waiting for
+	// the approval of people, and in progress.
+	Unlisted, Queued, Waiting, Running time.Duration
+	// Stubborn runs end by a forced cancellation only.
+	Stubborn bool
 	// Foreign is the number of runs that others dispatch before and after each run.
 	Foreign int
 	// AppID and AppKey are a GitHub App whose installation 7 has the repository.
 	AppID  string
 	AppKey *rsa.PublicKey
-	// Before and After are called before and after a dispatch has an effect.
-	Before, After func()
+	// Before and After are called before and after a dispatch has an effect. If Before returns
+	// false, the dispatch has none, and no answer.
+	Before func() bool
+	After  func()
 }
 
 // Workflow is a file of the repository.
@@ -94,6 +99,7 @@ type Server struct {
 	workflows []Workflow
 	runs      []*Run
 	last      int64
+	most      int                  // own runs that were open at once
 	tokens    map[string]time.Time // the ends of their validity
 	limit     Limit
 	requests  []string
@@ -139,6 +145,7 @@ func (s *Server) routes() http.Handler {
 	repo := s.o.Prefix + "/repos/{owner}/{repo}/actions"
 	for pattern, f := range map[string]func(http.ResponseWriter, *http.Request){
 		"POST " + repo + "/workflows/{workflow}/dispatches": s.dispatch,
+		"GET " + repo + "/workflows/{workflow}":             s.flow,
 		"GET " + repo + "/workflows/{workflow}/runs":        s.list,
 		"GET " + repo + "/runs/{id}":                        s.get,
 		"GET " + repo + "/runs/{id}/jobs":                   s.jobs,

@@ -34,6 +34,13 @@ func (s *Server) Runs() []Run {
 	return own
 }
 
+// MostOpen returns the largest number of runs of the tested client that were open at once.
+func (s *Server) MostOpen() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.most
+}
+
 // state returns the status and the conclusion of a run.
 func (s *Server) state(r *Run) (status, conclusion string) {
 	age := s.o.Now().Sub(r.created)
@@ -43,10 +50,30 @@ func (s *Server) state(r *Run) (status, conclusion string) {
 	switch {
 	case age < s.o.Queued:
 		return "queued", ""
-	case age < s.o.Queued+s.o.Running:
+	case age < s.o.Queued+s.o.Waiting:
+		return "waiting", ""
+	case age < s.o.Queued+s.o.Waiting+s.o.Running:
 		return "in_progress", ""
 	}
 	return "completed", r.Workflow.Conclusion
+}
+
+// updated returns the time of the last change of a run.
+func (s *Server) updated(r *Run) time.Time {
+	at := r.created
+	for _, stage := range []time.Duration{s.o.Queued, s.o.Waiting, s.o.Running} {
+		if next := at.Add(stage); !next.After(s.o.Now()) {
+			at = next
+		}
+	}
+	return at
+}
+
+// Delete deletes a run.
+func (s *Server) Delete(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs = slices.DeleteFunc(s.runs, func(r *Run) bool { return r.ID == id })
 }
 
 func (s *Server) api(r *Run) string {
@@ -64,6 +91,7 @@ func (s *Server) value(r *Run) map[string]any {
 		"id": r.ID, "name": r.Workflow.File, "display_title": r.Title, "event": "workflow_dispatch", "head_branch": r.Ref,
 		"status": status, "conclusion": nil, "workflow_id": r.Workflow.ID, "run_attempt": 1,
 		"url": s.api(r), "html_url": html(r), "created_at": r.created.UTC().Format(time.RFC3339),
+		"updated_at": s.updated(r).UTC().Format(time.RFC3339),
 	}
 	if conclusion != "" {
 		v["conclusion"] = conclusion
@@ -161,7 +189,9 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusConflict, "Cannot cancel a workflow run that is completed.")
 		return
 	}
-	run.cancelled = s.o.Now()
+	if !s.o.Stubborn || strings.HasSuffix(r.URL.Path, "/force-cancel") {
+		run.cancelled = s.o.Now()
+	}
 	answer(w, r, http.StatusAccepted, map[string]any{})
 }
 
