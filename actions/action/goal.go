@@ -58,15 +58,23 @@ func goal(a *v1alpha1.Action) runs.Goal {
 	return g
 }
 
+// specifiedDestroy returns the destroy of a spec, with what it takes over from the spec.
+func specifiedDestroy(spec *v1alpha1.ActionSpec) *v1alpha1.ActionDestroy {
+	if spec.Destroy == nil {
+		return nil
+	}
+	return &v1alpha1.ActionDestroy{ActionExecutor: spec.Destroy.For(spec.ActionExecutor), Skip: spec.Destroy.Skip}
+}
+
 // destroyOf returns what undoes an Action: what was recorded with its last run, unless the
 // destroy that was recorded has failed and the spec has changed since.
 func destroyOf(a *v1alpha1.Action) *v1alpha1.ActionDestroy {
-	recorded := a.Spec.Destroy
+	recorded := specifiedDestroy(&a.Spec)
 	if applied := a.Status.Applied; applied != nil {
 		recorded = applied.Destroy
 	}
 	if r := a.Status.Run; r != nil && r.Purpose == v1alpha1.RunDestroy && r.Ended() && r.Generation != a.Generation {
-		recorded = a.Spec.Destroy
+		recorded = specifiedDestroy(&a.Spec)
 	}
 	if recorded == nil || recorded.Skip {
 		return nil
@@ -110,11 +118,11 @@ func (r *reconciler) validate(a *v1alpha1.Action) error {
 		}
 	}
 	if c := a.Spec.Check; c != nil {
-		request("spec.check.", c.ActionExecutor)
+		request("spec.check.", c.For(a.Spec.ActionExecutor))
 		check("spec.check.driftWhen", string(c.DriftWhen))
 	}
 	if d := a.Spec.Destroy; d != nil && !d.Skip {
-		request("spec.destroy.", d.ActionExecutor)
+		request("spec.destroy.", d.For(a.Spec.ActionExecutor))
 	}
 	return errors.Join(found...)
 }

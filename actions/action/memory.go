@@ -23,6 +23,10 @@ type known struct {
 	// So nothing has begun it before freshUntil.
 	fresh      string
 	freshUntil time.Time
+	// asked is the key of the open run, and since the time at which the last call of Begin
+	// ended, or at which this process saw the run first.
+	asked string
+	since time.Time
 }
 
 // freshFor is how long a run is fresh. A process that was suspended may no longer lead, and
@@ -49,7 +53,7 @@ func (m *memory) change(name types.NamespacedName, uid types.UID, change func(*k
 		k = known{uid: uid}
 	}
 	change(&k)
-	if m.of[name] = k; k.poll.IsZero() && k.fresh == "" {
+	if m.of[name] = k; k.poll.IsZero() && k.fresh == "" && k.asked == "" {
 		delete(m.of, name)
 	}
 	return k

@@ -38,6 +38,9 @@ func newWorld(seed uint64) *world {
 	}
 	// Otherwise a run may end here whose end is not known.
 	w.server.one = seed%3 != 0 && (w.server.finds || seed%5 >= 3)
+	if w.server.finds && seed%7 < 3 {
+		w.server.late = 10 * time.Second
+	}
 	w.server.now = func() time.Time { return w.now }
 	w.start()
 	return w

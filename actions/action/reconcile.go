@@ -145,6 +145,20 @@ func (s *session) begins() bool {
 	return first
 }
 
+// since returns the time since when nothing has called Begin for the open run.
+func (s *session) since() time.Time {
+	return s.remember(func(k *known) {
+		if key := s.next.Run.Key; k.asked != key {
+			k.asked, k.since = key, s.Now()
+		}
+	}).since
+}
+
+// begun takes notice of a call of Begin that has ended.
+func (s *session) begun() {
+	s.remember(func(k *known) { k.asked, k.since = s.next.Run.Key, s.Now() })
+}
+
 // fresh reports whether the open run has certainly not begun.
 func (s *session) fresh() bool {
 	k := s.remember(func(*known) {})

@@ -13,18 +13,23 @@ import (
 
 // begun is a run at a server.
 type begun struct {
+	at         time.Time
 	generation int64
 	left       int // ticks until its end
 	cancelled  bool
 	state      v1alpha1.RunState
 }
 
-// server is an executor with its server. It honours keys, and its requests fail at random.
+// server is an executor with its server. It honours keys unless it shows runs late, and its requests
+// fail at random.
 type server struct {
 	rand *rand.Rand
 	now  func() time.Time
 	// finds is set if Find can tell if a run has begun.
 	finds bool
+	// late is the time after which the server shows a run. It doesn't honour keys, so Find has
+	// to wait for it.
+	late time.Duration
 	// one is set if no run may begin beside another one.
 	one bool
 	// calm ends the failures.
@@ -89,14 +94,20 @@ func (s *server) Find(_ context.Context, run executor.Run) (*executor.Observatio
 	if _, err := s.fails(); err != nil {
 		return nil, err
 	}
-	if s.runs[run.Key] == nil {
-		return nil, nil
+	switch r := s.runs[run.Key]; {
+	case r != nil && !s.now().Before(r.at.Add(s.late)):
+		return s.observation(run.Key), nil
+	case s.now().Before(run.Since.Add(s.late)):
+		return nil, &executor.Error{Class: executor.Later, After: s.now().Add(2 * time.Second), Message: "not shown yet"}
 	}
-	return s.observation(run.Key), nil
+	return nil, nil
 }
 
 func (s *server) Begin(_ context.Context, run executor.Run) (*executor.Observation, error) {
 	effect, err := s.fails()
+	if effect && s.late > 0 && s.runs[run.Key] != nil {
+		s.wrong = "a run begins twice with the same key"
+	}
 	if effect && s.runs[run.Key] == nil {
 		for _, r := range s.runs {
 			if r.generation == run.Generation && r.state != v1alpha1.RunFailed && r.state != v1alpha1.RunCancelled {
@@ -106,7 +117,7 @@ func (s *server) Begin(_ context.Context, run executor.Run) (*executor.Observati
 				s.wrong = fmt.Sprintf("generations %d and %d run at once", r.generation, run.Generation)
 			}
 		}
-		s.runs[run.Key] = &begun{generation: run.Generation, left: 1 + s.rand.IntN(6), state: v1alpha1.RunRunning}
+		s.runs[run.Key] = &begun{at: s.now(), generation: run.Generation, left: 1 + s.rand.IntN(6), state: v1alpha1.RunRunning}
 	}
 	if err != nil {
 		return nil, err

@@ -76,10 +76,10 @@ func (s *session) release(ctx context.Context) (reconcile.Result, error) {
 
 // intend records a run in the status.
 func (s *session) intend(step runs.Step) {
-	request, destroy := s.a.Spec.ActionExecutor, s.a.Spec.Destroy
+	request, destroy := s.a.Spec.ActionExecutor, specifiedDestroy(&s.a.Spec)
 	switch step.Purpose {
 	case v1alpha1.RunCheck:
-		request = s.a.Spec.Check.ActionExecutor
+		request = s.a.Spec.Check.For(request)
 	case v1alpha1.RunDestroy:
 		request = destroyOf(s.a).ActionExecutor
 	}
@@ -103,7 +103,7 @@ func (s *session) run() executor.Run {
 		Namespace: s.a.Namespace, Name: s.a.Name, UID: s.a.UID, Account: s.a.Spec.ServiceAccountName, Request: r.Request,
 		Key: r.Key, Purpose: r.Purpose, Generation: r.Generation, Attempt: r.Attempt, ID: r.ID,
 		Approval: s.approval() && r.Approved == "", IntentAt: r.IntentAt.Time, CancelRequestedAt: ptr.Deref(r.CancelRequestedAt, metav1.Time{}).Time,
-		Fresh: s.fresh(), Previous: previous(s.next),
+		Fresh: s.fresh(), Since: s.since(), Previous: previous(s.next),
 	}
 }
 
@@ -120,6 +120,7 @@ func (s *session) dispatch(ctx context.Context, e executor.Executor) {
 	unknown := missing || run.Fresh // a fresh run may not have been looked for
 	first := s.begins()
 	o, err = e.Begin(ctx, s.run())
+	s.begun()
 	switch class := classOf(err); {
 	case err == nil:
 		s.observed(ctx, o)
@@ -141,11 +142,14 @@ func (s *session) dispatch(ctx context.Context, e executor.Executor) {
 // it, so the search is repeated, unless this process knows that the run has not begun and the
 // error is one that remains.
 func (s *session) found(ctx context.Context, o *executor.Observation, err error) {
-	if err != nil && !(classOf(err) == executor.Terminal && s.fresh()) {
+	switch class := classOf(err); {
+	case class == executor.Lost:
+		s.lost(err.Error())
+	case err != nil && !(class == executor.Terminal && s.fresh()):
 		s.erred(err)
-		return
+	default:
+		s.took(ctx, o, err)
 	}
-	s.took(ctx, o, err)
 }
 
 // settle ends a run that should not begin, unless it has begun.
@@ -162,7 +166,7 @@ func (s *session) settle(ctx context.Context, e executor.Executor, why string) {
 	case err == nil && o == nil:
 		s.next.Run.CancelReason = why
 		s.end(v1alpha1.RunCancelled, why+"; the run had not begun", false, time.Time{})
-	case classOf(err) == executor.Terminal:
+	case classOf(err) == executor.Terminal, classOf(err) == executor.Lost:
 		s.lost(why + "; it is not known whether the run has begun: " + err.Error())
 	default:
 		s.found(ctx, o, err)

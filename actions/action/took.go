@@ -33,6 +33,7 @@ func (s *session) observed(ctx context.Context, o *executor.Observation) {
 	r := s.next.Run
 	message := o.Redact(o.Message)
 	runs.Progressed(s.next, r.State, o.ID, o.URL, message, s.now)
+	s.listed(o)
 	switch o.State {
 	case v1alpha1.RunRunning:
 		r.State, s.next.Plan = v1alpha1.RunRunning, nil
@@ -51,6 +52,16 @@ func (s *session) observed(ctx context.Context, o *executor.Observation) {
 		wait = max(o.PollAfter, minPoll)
 	}
 	s.setPoll(s.now.Add(wait))
+}
+
+// listed takes the jobs and artifacts of a run into the status.
+func (s *session) listed(o *executor.Observation) {
+	if o.Jobs != nil {
+		s.next.Jobs = o.Jobs[:min(len(o.Jobs), v1alpha1.MaxListed)]
+	}
+	if o.Artifacts != nil {
+		s.next.Artifacts = o.Artifacts[:min(len(o.Artifacts), v1alpha1.MaxListed)]
+	}
 }
 
 // erred has the request repeated, with the same key.
@@ -88,7 +99,7 @@ func (s *session) end(state v1alpha1.RunState, message string, permanent bool, n
 	if r.CancelReason == runs.WhyTimeout && state == v1alpha1.RunCancelled {
 		state, message = v1alpha1.RunFailed, runs.WhyTimeout
 	}
-	s.setPoll(time.Time{})
+	s.remember(func(k *known) { k.poll, k.asked = time.Time{}, "" })
 	runs.Ended(s.next, s.goal, state, message, permanent, notBefore, s.now)
 	if r.Purpose == v1alpha1.RunCheck && state != v1alpha1.RunSucceeded {
 		runs.Checked(s.next, v1alpha1.CheckFailed, message, s.now)

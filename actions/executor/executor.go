@@ -2,8 +2,8 @@
 // [Executor] begins, finds, observes and cancels runs at one kind of server. Its folders are
 // the executors.
 //
-// An executor keeps nothing between two calls. Everything that it needs to go on is in the
-// [Run], which the controller records in the status of the Action. Errors are of the type
+// An executor keeps nothing about a run between two calls. Everything that it needs to go on is in
+// the [Run], which the controller records in the status of the Action. Errors are of the type
 // [*Error], and classify what is known about the request. Any other error means that its
 // outcome is unknown.
 package executor
@@ -23,9 +23,11 @@ type Executor interface {
 	// Check returns the errors of a request that can be found without a server.
 	Check(request v1alpha1.ActionExecutor) []error
 	// Find looks for a run that was recorded, and may have begun. It returns nil if there is
-	// none, and [ErrUnknown] if it can't find out. A run is found by its key, by everybody
-	// who knows it, as soon as Begin may have had an effect; an executor whose server shows
-	// new runs late waits for them here. It needn't look for a run that is fresh.
+	// none, and [ErrUnknown] if it can't find out. An error of the class Lost means that nobody
+	// can find out, and that the run must not begin again. A run is found by its key, by
+	// everybody who knows it, as soon as Begin may have had an effect. An executor whose server
+	// shows new runs late returns an error of the class Later until the run must be shown,
+	// counted from [Run.Since]. It needn't look for a run that is fresh.
 	Find(ctx context.Context, run Run) (*Observation, error)
 	// Begin begins a run. It is called again with the same key if the outcome of an earlier
 	// call is unknown and Find returned ErrUnknown, so it must not begin a second run then.
@@ -70,6 +72,9 @@ type Run struct {
 	// Fresh is set if this process has just recorded the run, and not called Begin. So
 	// nothing has begun it.
 	Fresh bool
+	// Since is the time since when no call of Begin was in progress, as far as this process
+	// knows. A process that has just started takes the time at which it saw the run first.
+	Since time.Time
 	// Previous are the outputs of the last run that succeeded.
 	Previous map[string]any
 }
@@ -101,6 +106,10 @@ type Observation struct {
 	Data map[string]any
 	// Plan is set while the run waits for approval.
 	Plan *v1alpha1.ActionPlan
+	// Jobs and Artifacts are those of the run, if the server has them. The status gets the first
+	// ones.
+	Jobs      []v1alpha1.RunJob
+	Artifacts []v1alpha1.RunArtifact
 	// PollAfter is when to look again; 0 leaves that to the controller.
 	PollAfter time.Duration
 	// Secrets are values that must not leave the program.

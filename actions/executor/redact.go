@@ -2,7 +2,9 @@ package executor
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -54,10 +56,10 @@ func words(text string) string {
 // excerpt returns the beginning of a response for people, without what looks like a secret. Of
 // a document it returns nothing: a proxy has sent it.
 func excerpt(body []byte) string {
-	var known struct{ Message, Error, Title, Detail string }
+	var known struct{ Message, Error, Title, Detail any }
 	if json.Unmarshal(body, &known) == nil {
-		for _, text := range []string{known.Message, known.Detail, known.Title, known.Error} {
-			if text != "" {
+		for _, value := range []any{known.Message, known.Detail, known.Title, known.Error} {
+			if text := strings.Join(messages(value), "; "); text != "" {
 				return source.OneLine(scrub(text), maxExcerpt)
 			}
 		}
@@ -72,6 +74,30 @@ func excerpt(body []byte) string {
 // Excerpt returns the beginning of a text of a program for people, without what looks like a
 // secret.
 func Excerpt(text string) string { return source.OneLine(scrub(text), maxExcerpt) }
+
+// messages returns the texts of a message: a string, or, as GitLab has them, lists by field.
+func messages(value any) []string {
+	var all []string
+	switch v := value.(type) {
+	case string:
+		all = append(all, v)
+	case []any:
+		for _, item := range v {
+			if text, ok := item.(string); ok {
+				all = append(all, text)
+			}
+		}
+	case map[string]any:
+		for _, field := range slices.Sorted(maps.Keys(v)) {
+			if list, ok := v[field].([]any); ok {
+				for _, text := range messages(list) {
+					all = append(all, field+": "+text)
+				}
+			}
+		}
+	}
+	return all
+}
 
 // redact replaces secret values in a text.
 func redact(text string, secrets []string) string {

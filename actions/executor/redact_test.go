@@ -17,6 +17,7 @@ func TestExcerpt(t *testing.T) {
 		"password=hunter2 is wrong":                                                               "password=[redacted] is wrong",
 		"token: ghp_16C7e42F292c6912E7710c838347Ae178B4a has no right":                            "token: [redacted] has no right",
 		"expired: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4":                    "expired: [redacted]",
+		`{"message": {"base": ["Reference not found"], "ref": ["token=abc", 1]}}`:                 "base: Reference not found; ref: token=[redacted]",
 		"internationalisation-of-everything failed":                                               "internationalisation-of-everything failed",
 	} {
 		if got := excerpt([]byte(body)); got != want {

@@ -42,6 +42,11 @@ type Request struct {
 	Key string
 	// Poll spends the budget of the server, and uses its ETags.
 	Poll bool
+	// Bearer is a token in place of that of Auth. Like it, it is only sent to the host of
+	// HTTPRequest.URL.
+	Bearer string
+	// Secrets are other values of the request that must not leave the program.
+	Secrets []string
 }
 
 // Call is a request with its response.
@@ -59,7 +64,12 @@ func (s Server) Call(ctx context.Context, run Run, r Request) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.HTTPRequest.Auth != nil || r.HeadersSecretRef != nil {
+	secrets = append(secrets, r.Secrets...)
+	if r.Bearer != "" {
+		header.Set("Authorization", "Bearer "+r.Bearer)
+		secrets = append(secrets, r.Bearer)
+	}
+	if r.HTTPRequest.Auth != nil || r.HeadersSecretRef != nil || r.Bearer != "" {
 		// The credentials are for one host, whatever an expression yields.
 		if hostOf(r.HTTPRequest.URL) != hostOf(r.URL) {
 			return nil, &Error{Class: Terminal, Message: "an expression yields an address at another host than url, which the credentials are for"}
@@ -100,16 +110,8 @@ func (s Server) header(ctx context.Context, run Run, r *v1alpha1.HTTPRequest) (h
 		header.Set(name, string(value))
 	}
 	var secrets []string
-	read := func(name string) (map[string][]byte, error) {
-		data, err := s.Secrets.Secret(ctx, run.Namespace, run.Account, name)
-		if err == nil {
-			return data, nil
-		}
-		// Others may create the Secret, or grant the right, at any time.
-		return nil, &Error{Class: Retry, Message: fmt.Sprintf("Secret %s: %s", name, reason(err))}
-	}
 	if ref := r.HeadersSecretRef; ref != nil {
-		data, err := read(ref.Name)
+		data, err := s.read(ctx, run, ref.Name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -120,18 +122,36 @@ func (s Server) header(ctx context.Context, run Run, r *v1alpha1.HTTPRequest) (h
 		}
 	}
 	if a := r.Auth; a != nil {
-		data, err := read(a.TokenSecretRef.Name)
+		token, err := s.Secret(ctx, run, a.TokenSecretRef)
 		if err != nil {
 			return nil, nil, err
-		}
-		token := strings.TrimSpace(string(data[a.TokenSecretRef.Key]))
-		if token == "" {
-			return nil, nil, &Error{Class: Retry, Message: fmt.Sprintf("Secret %s has no key %s", a.TokenSecretRef.Name, a.TokenSecretRef.Key)}
 		}
 		header.Set("Authorization", "Bearer "+token)
 		secrets = append(secrets, token)
 	}
 	return header, secrets, nil
+}
+
+// Secret returns the value of a key of a Secret, without blanks around it. The error is an *[Error].
+func (s Server) Secret(ctx context.Context, run Run, ref v1alpha1.SecretKeyRef) (string, error) {
+	data, err := s.read(ctx, run, ref.Name)
+	if err != nil {
+		return "", err
+	}
+	value := strings.TrimSpace(string(data[ref.Key]))
+	if value == "" {
+		return "", &Error{Class: Retry, Message: fmt.Sprintf("Secret %s has no key %s", ref.Name, ref.Key)}
+	}
+	return value, nil
+}
+
+// read returns the data of a Secret. Others may create the Secret, or grant the right, at any time.
+func (s Server) read(ctx context.Context, run Run, name string) (map[string][]byte, error) {
+	data, err := s.Secrets.Secret(ctx, run.Namespace, run.Account, name)
+	if err == nil {
+		return data, nil
+	}
+	return nil, &Error{Class: Retry, Message: fmt.Sprintf("Secret %s: %s", name, reason(err))}
 }
 
 // reason returns the reason of an error of the API server in a few words.

@@ -44,7 +44,7 @@ func Intend(s *v1alpha1.ActionStatus, g Goal, step Step, uid string, request v1a
 		Key: Key(uid, g.Inputs, s.Runs), Purpose: step.Purpose, Reason: step.Reason, Generation: g.Generation,
 		Attempt: s.Runs, Inputs: g.Inputs, Request: request, State: v1alpha1.RunIntended, IntentAt: metav1.NewTime(now),
 	}
-	s.Plan, s.NextAttemptAt = nil, nil
+	s.Plan, s.NextAttemptAt, s.Jobs, s.Artifacts = nil, nil, nil, nil
 	if g.Requested != "" {
 		s.ReconcileRequestedAt = g.Requested
 	}

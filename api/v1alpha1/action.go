@@ -47,7 +47,8 @@ type ActionList struct {
 // ActionSpec describes the run of an Action: exactly one executor with its inputs, and when
 // it runs again.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external)].exists_one(x, x)",message="exactly one of http, job and external is required"
+// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow)].exists_one(x, x)",message="exactly one of http, job, external and githubWorkflow is required"
+// +kubebuilder:validation:XValidation:rule="!has(self.githubWorkflow) || has(self.githubWorkflow.repository) && has(self.githubWorkflow.ref) && has(self.githubWorkflow.auth)",message="githubWorkflow requires repository, ref and auth"
 type ActionSpec struct {
 	// serviceAccountName is the service account in the namespace of the Action as which
 	// pequod-actions reads and writes Secrets, and creates Jobs.
@@ -59,8 +60,8 @@ type ActionSpec struct {
 	ActionExecutor `json:",inline"`
 
 	// outputs are the values that a run publishes in status.outputs, as CEL expressions over
-	// run: run.response of the executor http, and run.outputs of the others. All outputs are
-	// at most 64 KiB.
+	// run: run.response of the executor http, run.outputs of the others, and run.jobs and
+	// run.artifacts of githubWorkflow. All outputs are at most 64 KiB.
 	//
 	// +kubebuilder:validation:MaxProperties=100
 	Outputs map[string]ActionExpression `json:"outputs,omitempty"`
@@ -70,7 +71,7 @@ type ActionSpec struct {
 	Trigger *ActionTrigger `json:"trigger,omitempty"`
 	// check looks for drift while nothing runs.
 	//
-	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external)].exists_one(x, x)",message="exactly one of http, job and external is required"
+	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow)].exists_one(x, x)",message="exactly one of http, job, external and githubWorkflow is required"
 	Check *ActionCheck `json:"check,omitempty"`
 	// approval is None, the default, or Required: a run begins, or continues after its plan,
 	// when the annotation pequod.io/approved-plan has the digest in status.plan.
@@ -86,7 +87,7 @@ type ActionSpec struct {
 	// destroy is the run that undoes the Action when it is deleted. Without it, a run that
 	// is in progress is cancelled, and the Action goes.
 	//
-	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.skip) && self.skip].exists_one(x, x)",message="exactly one of http, job, external and skip is required"
+	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.skip) && self.skip].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow and skip is required"
 	Destroy *ActionDestroy `json:"destroy,omitempty"`
 }
 
@@ -99,6 +100,14 @@ type ActionExecutor struct {
 	Job *JobExecutor `json:"job,omitempty"`
 	// external begins a run at a server of the executor protocol, docs/executors.md.
 	External *ExternalExecutor `json:"external,omitempty"`
+	// githubWorkflow dispatches a workflow of GitHub.
+	GitHubWorkflow *GitHubWorkflow `json:"githubWorkflow,omitempty"`
+}
+
+// For returns the request of a check or a destroy, with what it takes over from that of the spec.
+func (e ActionExecutor) For(spec ActionExecutor) ActionExecutor {
+	e.GitHubWorkflow = e.GitHubWorkflow.For(spec.GitHubWorkflow)
+	return e
 }
 
 // Name returns the name of the executor, or "".
@@ -110,6 +119,8 @@ func (e ActionExecutor) Name() string {
 		return "job"
 	case e.External != nil:
 		return "external"
+	case e.GitHubWorkflow != nil:
+		return "githubWorkflow"
 	}
 	return ""
 }

@@ -33,6 +33,16 @@ type ActionStatus struct {
 	Outputs map[string]runtime.RawExtension `json:"outputs,omitempty"`
 	// plan has the changes that the current run would make. It waits for approval.
 	Plan *ActionPlan `json:"plan,omitempty"`
+	// jobs are the first 50 jobs of the run.
+	//
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	Jobs []RunJob `json:"jobs,omitempty"`
+	// artifacts are the first 50 artifacts of the run.
+	//
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	Artifacts []RunArtifact `json:"artifacts,omitempty"`
 	// lastCheck is the result of the last check for drift.
 	LastCheck *CheckResult `json:"lastCheck,omitempty"`
 	// failures is the number of runs that failed since the inputs changed or a run
@@ -196,6 +206,39 @@ func (r *ActionRun) Ended() bool {
 		return true
 	}
 	return false
+}
+
+// MaxListed is the number of jobs, and of artifacts, in a status.
+const MaxListed = 50
+
+// RunJob is a job of a run.
+type RunJob struct {
+	// name is the name of the job.
+	//
+	// +kubebuilder:validation:MaxLength=256
+	Name string `json:"name"`
+	// status is the server's word for the state of the job.
+	//
+	// +kubebuilder:validation:MaxLength=64
+	Status string `json:"status,omitempty"`
+	// conclusion is the server's word for the result of the job.
+	//
+	// +kubebuilder:validation:MaxLength=64
+	Conclusion string `json:"conclusion,omitempty"`
+	// startedAt is the time at which the job began.
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// completedAt is the time at which the job ended.
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+}
+
+// RunArtifact is a file that a run has stored at its server.
+type RunArtifact struct {
+	// name is the name of the artifact.
+	//
+	// +kubebuilder:validation:MaxLength=256
+	Name string `json:"name"`
+	// sizeInBytes is its size.
+	SizeInBytes int64 `json:"sizeInBytes,omitempty"`
 }
 
 // AppliedRun is the last run that may have changed something, and what undoes it.

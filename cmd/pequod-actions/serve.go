@@ -24,6 +24,7 @@ import (
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/actions/executor/external"
+	"github.com/pequod-io/pequod/actions/executor/github"
 	"github.com/pequod-io/pequod/actions/executor/http"
 	"github.com/pequod-io/pequod/actions/executor/job"
 	"github.com/pequod-io/pequod/actions/identity"
@@ -103,7 +104,7 @@ func (o *options) monitors(m manager.Manager, accounts *identity.Accounts, hosts
 
 // executors returns the executors by the field of a request that is set.
 func executors(server executor.Server, accounts *identity.Accounts) action.Executors {
-	byHTTP, byProtocol := http.New(server), external.New(server)
+	byHTTP, byProtocol, byGitHub := http.New(server), external.New(server), github.New(server)
 	byJob := job.New(job.Jobs{Accounts: accounts, Now: time.Now})
 	return func(request v1alpha1.ActionExecutor) executor.Executor {
 		switch {
@@ -113,6 +114,8 @@ func executors(server executor.Server, accounts *identity.Accounts) action.Execu
 			return byJob
 		case request.External != nil:
 			return byProtocol
+		case request.GitHubWorkflow != nil:
+			return byGitHub
 		}
 		return nil
 	}

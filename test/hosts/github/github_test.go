@@ -41,7 +41,8 @@ func call(t *testing.T, method, url, token, body string, header ...string) (int,
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	answer, err := http.DefaultTransport.RoundTrip(r)
+	// A server that is closed closes connections of the default transport.
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
