@@ -95,6 +95,7 @@ func TestGitLab(t *testing.T) {
 		"no token":       {image: "1.5.0", port: "8080", want: "There is no note, because GITLAB_TOKEN is not set."},
 		"a condition":    {image: "1.5.0", port: "8080", token: "secret", inputs: map[string]string{"fail-on": "restarts"}, code: 1, want: "comment=created", note: "1 to change"},
 		"nothing":        {image: "1.4.0", port: "8080", token: "secret", want: "comment=nothing"},
+		"hostile values": {image: "1.4.0", port: "8080", token: "secret", want: "comment=created", note: "3 to add"},
 		"a problem":      {image: "1.4.0", port: "70000", token: "secret", code: 2, want: "comment=created", note: "70000", problems: 1},
 		"wrong checksum": {image: "1.5.0", port: "8080", token: "secret", checksum: strings.Repeat("0", 64), code: 1, want: "FAILED", problems: -1},
 	} {
@@ -117,7 +118,11 @@ func TestGitLab(t *testing.T) {
 			mux.HandleFunc("/v0.1.0/"+archiveName, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) })
 			server := httptest.NewServer(mux)
 			defer server.Close()
-			dir := checkout(t, j, map[string]string{"apps/web.yaml": strings.NewReplacer("1.4.0", test.image, "8080", test.port).Replace(webYAML)})
+			change := map[string]string{"apps/web.yaml": strings.NewReplacer("1.4.0", test.image, "8080", test.port).Replace(webYAML)}
+			if name == "hostile values" {
+				change["apps/evil.yaml"] = evilYAML
+			}
+			dir := checkout(t, j, change)
 			job := readComponent(t, test.inputs)
 			env := []string{
 				"PATH=" + os.Getenv("PATH"), "HOME=" + j.dir, "TMPDIR=" + j.dir, "PEQUOD_RELEASES=" + server.URL,
@@ -140,6 +145,14 @@ func TestGitLab(t *testing.T) {
 				}
 				if len(p.Comments) != 1 || !strings.Contains(p.Comments[0].Body, test.note) {
 					t.Errorf("notes %+v; want %q", p.Comments, test.note)
+				}
+				// GitLab executes lines of notes, also those of other users.
+				for line := range strings.Lines(p.Comments[0].Body) {
+					for _, command := range []string{"/approve", "@acme", "</details>\\n"} {
+						if strings.HasPrefix(strings.TrimSpace(line), command) {
+							t.Errorf("the note has the line %s", line)
+						}
+					}
 				}
 			})
 			if test.problems < 0 {

@@ -43,6 +43,10 @@ func checkout(t *testing.T, j *job, change map[string]string) string {
 	return dir
 }
 
+// evilYAML has a value that a host would take for Markdown, mentions and commands.
+var evilYAML = strings.Replace(webYAML, "web, namespace", "evil, namespace", 1) +
+	"  env:\n    EVIL: \"</details>\\n::error::x\\n@acme/team\\n```\\n/approve\"\n"
+
 // inputs are those of action.yml, as the runner sets them, with some of them changed.
 func inputs(change ...string) []string {
 	return append([]string{
@@ -91,7 +95,7 @@ func TestReview(t *testing.T) {
 			event:  strings.Replace(ofPull, "abc", "old", 1), outputs: "",
 		},
 		"hostile values": {
-			change:  map[string]string{"apps/evil.yaml": strings.Replace(webYAML, "web, namespace", "evil, namespace", 1) + "  env:\n    EVIL: \"</details>\\n::error::x\\n@acme/team\\n```\\n/approve\"\n"},
+			change:  map[string]string{"apps/evil.yaml": evilYAML},
 			comment: "to add", outputs: "comment=created\nchanged=true\nverdict=3 to add, 0 to change, 0 to remove\nconditions=\n",
 		},
 	} {
