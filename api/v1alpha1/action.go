@@ -47,8 +47,9 @@ type ActionList struct {
 // ActionSpec describes the run of an Action: exactly one executor with its inputs, and when
 // it runs again.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow)].exists_one(x, x)",message="exactly one of http, job, external and githubWorkflow is required"
+// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.gitlabPipeline)].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow and gitlabPipeline is required"
 // +kubebuilder:validation:XValidation:rule="!has(self.githubWorkflow) || has(self.githubWorkflow.repository) && has(self.githubWorkflow.ref) && has(self.githubWorkflow.auth)",message="githubWorkflow requires repository, ref and auth"
+// +kubebuilder:validation:XValidation:rule="!has(self.gitlabPipeline) || has(self.gitlabPipeline.project) && has(self.gitlabPipeline.ref) && has(self.gitlabPipeline.auth)",message="gitlabPipeline requires project, ref and auth"
 type ActionSpec struct {
 	// serviceAccountName is the service account in the namespace of the Action as which
 	// pequod-actions reads and writes Secrets, and creates Jobs.
@@ -61,7 +62,7 @@ type ActionSpec struct {
 
 	// outputs are the values that a run publishes in status.outputs, as CEL expressions over
 	// run: run.response of the executor http, run.outputs of the others, and run.jobs and
-	// run.artifacts of githubWorkflow. All outputs are at most 64 KiB.
+	// run.artifacts of githubWorkflow and gitlabPipeline. All outputs are at most 64 KiB.
 	//
 	// +kubebuilder:validation:MaxProperties=100
 	Outputs map[string]ActionExpression `json:"outputs,omitempty"`
@@ -71,7 +72,7 @@ type ActionSpec struct {
 	Trigger *ActionTrigger `json:"trigger,omitempty"`
 	// check looks for drift while nothing runs.
 	//
-	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow)].exists_one(x, x)",message="exactly one of http, job, external and githubWorkflow is required"
+	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.gitlabPipeline)].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow and gitlabPipeline is required"
 	Check *ActionCheck `json:"check,omitempty"`
 	// approval is None, the default, or Required: a run begins, or continues after its plan,
 	// when the annotation pequod.io/approved-plan has the digest in status.plan.
@@ -87,7 +88,7 @@ type ActionSpec struct {
 	// destroy is the run that undoes the Action when it is deleted. Without it, a run that
 	// is in progress is cancelled, and the Action goes.
 	//
-	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.skip) && self.skip].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow and skip is required"
+	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.gitlabPipeline), has(self.skip) && self.skip].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow, gitlabPipeline and skip is required"
 	Destroy *ActionDestroy `json:"destroy,omitempty"`
 }
 
@@ -102,11 +103,14 @@ type ActionExecutor struct {
 	External *ExternalExecutor `json:"external,omitempty"`
 	// githubWorkflow dispatches a workflow of GitHub.
 	GitHubWorkflow *GitHubWorkflow `json:"githubWorkflow,omitempty"`
+	// gitlabPipeline creates a pipeline of GitLab.
+	GitLabPipeline *GitLabPipeline `json:"gitlabPipeline,omitempty"`
 }
 
 // For returns the request of a check or a destroy, with what it takes over from that of the spec.
 func (e ActionExecutor) For(spec ActionExecutor) ActionExecutor {
 	e.GitHubWorkflow = e.GitHubWorkflow.For(spec.GitHubWorkflow)
+	e.GitLabPipeline = e.GitLabPipeline.For(spec.GitLabPipeline)
 	return e
 }
 
@@ -121,6 +125,8 @@ func (e ActionExecutor) Name() string {
 		return "external"
 	case e.GitHubWorkflow != nil:
 		return "githubWorkflow"
+	case e.GitLabPipeline != nil:
+		return "gitlabPipeline"
 	}
 	return ""
 }

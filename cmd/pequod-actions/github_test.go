@@ -295,5 +295,5 @@ func TestWorkflowRefused(t *testing.T) {
 	}, "exactly one of tokenSecretRef and app is required")
 	refused(func(spec, _ map[string]any) {
 		spec["http"] = map[string]any{"url": "https://example.com"}
-	}, "exactly one of http, job, external and githubWorkflow is required")
+	}, "exactly one of http, job, external, githubWorkflow")
 }

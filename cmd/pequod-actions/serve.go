@@ -25,6 +25,7 @@ import (
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/actions/executor/external"
 	"github.com/pequod-io/pequod/actions/executor/github"
+	"github.com/pequod-io/pequod/actions/executor/gitlab"
 	"github.com/pequod-io/pequod/actions/executor/http"
 	"github.com/pequod-io/pequod/actions/executor/job"
 	"github.com/pequod-io/pequod/actions/identity"
@@ -104,7 +105,7 @@ func (o *options) monitors(m manager.Manager, accounts *identity.Accounts, hosts
 
 // executors returns the executors by the field of a request that is set.
 func executors(server executor.Server, accounts *identity.Accounts) action.Executors {
-	byHTTP, byProtocol, byGitHub := http.New(server), external.New(server), github.New(server)
+	byHTTP, byProtocol, byGitHub, byGitLab := http.New(server), external.New(server), github.New(server), gitlab.New(server)
 	byJob := job.New(job.Jobs{Accounts: accounts, Now: time.Now})
 	return func(request v1alpha1.ActionExecutor) executor.Executor {
 		switch {
@@ -116,6 +117,8 @@ func executors(server executor.Server, accounts *identity.Accounts) action.Execu
 			return byProtocol
 		case request.GitHubWorkflow != nil:
 			return byGitHub
+		case request.GitLabPipeline != nil:
+			return byGitLab
 		}
 		return nil
 	}
