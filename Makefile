@@ -47,7 +47,7 @@ help: ## Show the targets
 
 manifests: ## Regenerate the CRDs, config/applier.yaml, config/operator.yaml, the chart and the samples
 	$(GO) tool controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd
-	mv config/crd/platform.pequod.io_actions.yaml config/crd/platform.pequod.io_monitors.yaml config/actions/crd/
+	mv config/crd/platform.pequod.io_actions.yaml config/crd/platform.pequod.io_monitors.yaml config/crd/platform.pequod.io_receivers.yaml config/actions/crd/
 	$(GO) run ./config/gen config/applier config/applier.yaml
 	$(GO) run ./config/gen config/actions config/actions.yaml
 	$(GO) run ./config/gen config/default config/operator.yaml

@@ -27,6 +27,8 @@ type known struct {
 	// ended, or at which this process saw the run first.
 	asked string
 	since time.Time
+	// looked is the last value of the annotation that has the open run looked at.
+	looked string
 }
 
 // freshFor is how long a run is fresh. A process that was suspended may no longer lead, and
@@ -53,7 +55,7 @@ func (m *memory) change(name types.NamespacedName, uid types.UID, change func(*k
 		k = known{uid: uid}
 	}
 	change(&k)
-	if m.of[name] = k; k.poll.IsZero() && k.fresh == "" && k.asked == "" {
+	if m.of[name] = k; k.poll.IsZero() && k.fresh == "" && k.asked == "" && k.looked == "" {
 		delete(m.of, name)
 	}
 	return k

@@ -53,6 +53,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		return written(r.patch(ctx, before, a))
 	}
 	s := &session{reconciler: r, a: a, goal: goal(a), now: r.Now(), next: a.Status.DeepCopy()}
+	s.asked(a.Annotations[v1alpha1.AnnotationObserveRequestedAt])
 	return s.step(ctx)
 }
 
@@ -136,6 +137,15 @@ func (s *session) poll() time.Time { return s.remember(func(*known) {}).poll }
 
 // setPoll sets that time; the zero time removes it.
 func (s *session) setPoll(at time.Time) { s.remember(func(k *known) { k.poll = at }) }
+
+// asked has the open run looked at now if the value of the annotation that asks for it has changed.
+func (s *session) asked(value string) {
+	s.remember(func(k *known) {
+		if k.looked != value {
+			k.looked, k.poll = value, time.Time{}
+		}
+	})
+}
 
 // begins reports whether this is the first attempt to begin the open run. It is true once at
 // most, and never if another process has recorded the run.

@@ -1,8 +1,9 @@
-// Package identity acts as the service account of an Action or a Monitor, in its namespace. It
-// reads and writes Secrets, and executes Jobs, for Actions. pequod-actions itself has no right to
-// any of them.
+// Package identity acts as the service account of an Action, a Monitor or a Receiver, in its
+// namespace. It reads and writes Secrets, and executes Jobs, for Actions. pequod-actions itself has
+// no right to any of them.
 //
-// [New], [Accounts.Secret], [Accounts.Client] and [Accounts.As] are the entry points.
+// [New], [Accounts.Secret], [Accounts.Client], [Accounts.Dynamic] and [Accounts.As] are the entry
+// points.
 package identity
 
 import (
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/dynamic"
 	typedbatchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -38,6 +40,11 @@ func (a *Accounts) As(namespace, account string) (*rest.Config, *http.Client) {
 	user := "system:serviceaccount:" + namespace + ":" + account
 	as.Transport = transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{UserName: user}, a.http.Transport)
 	return a.config, &as
+}
+
+// Dynamic returns a client for all kinds that acts as a service account.
+func (a *Accounts) Dynamic(namespace, account string) (dynamic.Interface, error) {
+	return dynamic.NewForConfigAndClient(a.As(namespace, account))
 }
 
 // Client acts as a service account in its namespace.

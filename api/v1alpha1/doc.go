@@ -6,8 +6,8 @@
 // applier executes it without CUE. [Transform] (transform.go, transformstatus.go,
 // rollout.go) binds a CUE module to the API kind that is generated from it. [Action] (action.go,
 // actionstatus.go) runs something outside of the cluster. [Monitor] (monitor.go, monitorrule.go,
-// monitorstatus.go) reads the state of an application and reacts. names.go has the names of generated
-// kinds and of graphs.
+// monitorstatus.go) reads the state of an application and reacts. [Receiver] (receiver.go) takes
+// messages from outside of the cluster. names.go has the names of generated kinds and of graphs.
 //
 // The comments on API types and fields become the descriptions in the CRDs, so
 // they are written for the readers of kubectl explain.
@@ -80,6 +80,12 @@ const (
 	AnnotationApprovedPlan = "pequod.io/approved-plan"
 	// LabelRun on a Job of an Action is the key of the run.
 	LabelRun = "pequod.io/run"
+	// AnnotationObserveRequestedAt on an Action has pequod-actions look at the open run each time
+	// its value changes. It starts no run.
+	AnnotationObserveRequestedAt = "pequod.io/observe-requested-at"
+	// AnnotationReceived on an object has digests of the messages for which Receivers have
+	// changed it, so that none of them changes it twice.
+	AnnotationReceived = "pequod.io/received"
 	// AnnotationFluxRequestedAt has the same effect on Transforms and instances, so that
 	// flux reconcile and tools that use Flux's annotation work.
 	AnnotationFluxRequestedAt = "reconcile.fluxcd.io/requestedAt"

@@ -27,7 +27,7 @@ type TransformList struct {
 
 // AddToScheme registers the kinds of this package with a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &ResourceGraph{}, &ResourceGraphList{}, &Transform{}, &TransformList{}, &Action{}, &ActionList{}, &Monitor{}, &MonitorList{})
+	scheme.AddKnownTypes(GroupVersion, &ResourceGraph{}, &ResourceGraphList{}, &Transform{}, &TransformList{}, &Action{}, &ActionList{}, &Monitor{}, &MonitorList{}, &Receiver{}, &ReceiverList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

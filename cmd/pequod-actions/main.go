@@ -1,12 +1,13 @@
-// Command pequod-actions executes Actions and Monitors in the cluster in which it runs: runs
-// outside of the cluster, such as requests to HTTP APIs, and polls of applications with reactions.
+// Command pequod-actions executes Actions, Monitors and Receivers in the cluster in which it runs:
+// runs outside of the cluster, such as requests to HTTP APIs, polls of applications with reactions,
+// and messages from outside.
 //
-//	pequod-actions --leader-elect --allow-egress=api.example.com
+//	pequod-actions --leader-elect --allow-egress=api.example.com --receiver-addr=:9292
 //
 // This file has the flags that only this program has; serve.go starts the controllers of
-// packages actions/action and actions/monitor.
+// packages actions/action, actions/monitor and actions/receiver.
 //
-// Non-goals: this package has no logic about Actions and Monitors.
+// Non-goals: this package has no logic about Actions, Monitors and Receivers.
 package main
 
 import (
@@ -29,12 +30,13 @@ type options struct {
 	pods       egress.Allowed
 	exec       bool
 	concurrent int
+	receivers  receivers
 }
 
 // program returns the program, whose flags set o.
 func (o *options) program() incluster.Program {
 	return incluster.Program{
-		Name: name, About: "Execute Actions and Monitors in the cluster.", Graphless: true,
+		Name: name, About: "Execute Actions, Monitors and Receivers in the cluster.", Graphless: true,
 		AddFlags: func(fs *pflag.FlagSet, _ *incluster.Settings) {
 			fs.StringSliceVar(&o.allow, "allow-egress", nil,
 				"hosts that Actions and Monitors may connect to: api.example.com, *.example.com, * for all public addresses, or networks such as 10.0.0.0/8 for addresses that aren't public; http://HOST also without TLS; default: none")
@@ -42,6 +44,7 @@ func (o *options) program() incluster.Program {
 				"networks of the Pods that Monitors may read, such as 10.244.0.0/16; default: none")
 			fs.BoolVar(&o.exec, "enable-exec", false, "let Monitors run commands in containers, as their service accounts")
 			fs.IntVar(&o.concurrent, "concurrent", 8, "number of Actions, and of Monitors, that are processed at the same time")
+			o.receivers.addFlags(fs)
 		},
 		Check: o.check,
 		Serve: o.serve,

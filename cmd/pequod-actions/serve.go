@@ -49,7 +49,7 @@ func (o *options) check() (err error) {
 	if o.pods, err = egress.ParseNetworks("--monitor-networks", o.networks); err != nil {
 		return fmt.Errorf("--monitor-networks: %w", err)
 	}
-	return nil
+	return o.receivers.check()
 }
 
 // serve runs the controllers until ctx is done and requests in flight have ended.
@@ -59,12 +59,14 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 		return err
 	}
 	p := s.Program(log, scheme)
-	p.Needs = []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("actions"), v1alpha1.GroupVersion.WithResource("monitors")}
+	stripped := cache.ByObject{Transform: cache.TransformStripManagedFields()}
 	p.Cache = cache.Options{ByObject: map[client.Object]cache.ByObject{
-		&v1alpha1.Action{}: {Transform: cache.TransformStripManagedFields()}, &v1alpha1.Monitor{}: {Transform: cache.TransformStripManagedFields()},
+		&v1alpha1.Action{}: stripped, &v1alpha1.Monitor{}: stripped, &v1alpha1.Receiver{}: stripped,
 	}}
-	p.Scopes = map[schema.GroupVersionKind]meta.RESTScope{
-		v1alpha1.GroupVersion.WithKind("Action"): meta.RESTScopeNamespace, v1alpha1.GroupVersion.WithKind("Monitor"): meta.RESTScopeNamespace,
+	p.Scopes = map[schema.GroupVersionKind]meta.RESTScope{}
+	for kind, resource := range map[string]string{"Action": "actions", "Monitor": "monitors", "Receiver": "receivers"} {
+		p.Scopes[v1alpha1.GroupVersion.WithKind(kind)] = meta.RESTScopeNamespace
+		p.Needs = append(p.Needs, v1alpha1.GroupVersion.WithResource(resource))
 	}
 	p.Setup = func(m manager.Manager) error {
 		accounts := identity.New(m.GetConfig(), m.GetHTTPClient())
@@ -76,6 +78,9 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 			Executors: executors(executor.Server{Secrets: accounts, Client: hosts}, accounts), Outputs: accounts, Concurrent: o.concurrent, Metrics: counts,
 		})
 		if err != nil {
+			return err
+		}
+		if err := o.receivers.setup(m, accounts); err != nil {
 			return err
 		}
 		return o.monitors(m, accounts, hosts, connect(o.pods), actionmetrics.NewMonitors(metrics.Registry, counts))

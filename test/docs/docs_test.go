@@ -94,6 +94,7 @@ var noSession = map[string]string{
 	"docs/lock.md":         "it needs a registry; the script module_lock.txtar has one",
 	"docs/migrate.md":      "it needs the inventories of other tools; the script adopt_from.txtar has them",
 	"docs/executors.md":    "it describes a protocol; actions/executor/external tests it",
+	"docs/receivers.md":    "its effects need senders; cmd/pequod-actions tests them",
 	"docs/review.md":       "it shows a report; TestReviewDocument compares it with the command",
 	"docs/seeds.md":        "it names tests; TestSeeds checks them",
 	"docs/dependencies.md": "it has tables; test/tree compares them with go.mod",

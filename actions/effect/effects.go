@@ -1,0 +1,92 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/pequod-io/pequod/actions/source"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// fieldManager owns what Receivers write.
+const fieldManager = "pequod-receiver"
+
+// Accounts acts as service accounts.
+type Accounts interface {
+	// Dynamic returns a client that acts as a service account.
+	Dynamic(namespace, account string) (dynamic.Interface, error)
+}
+
+// Effects lets messages have effects. It is safe for concurrent use.
+type Effects struct {
+	Accounts Accounts
+	// Mapper finds the resources of kinds.
+	Mapper meta.RESTMapper
+	Kinds  Kinds
+	Now    func() time.Time
+
+	locks locks
+}
+
+// Result is what a message has done.
+type Result struct {
+	// Changed is the number of objects that were changed, and Repeated of those that had been
+	// changed before.
+	Changed, Repeated int
+}
+
+// Perform lets a message have its effects. They are stored when it returns without an error.
+// Otherwise some of them may be, and another delivery of the message does the rest. The error is
+// a *[source.Error].
+func (e *Effects) Perform(ctx context.Context, r *v1alpha1.Receiver, m source.Message) (Result, error) {
+	var result Result
+	if err := e.Check(&r.Spec); err != nil {
+		// Its author can mend the Receiver.
+		return result, &source.Error{Class: source.Failed, Message: err.Error()}
+	}
+	order, err := decide(&r.Spec, m, e.Now())
+	if err != nil {
+		return result, &source.Error{Class: source.Refused, Message: err.Error()}
+	}
+	if order.skip {
+		return result, nil
+	}
+	client, err := e.Accounts.Dynamic(r.Namespace, r.Spec.ServiceAccountName)
+	if err != nil {
+		return result, &source.Error{Class: source.Failed, Message: err.Error()}
+	}
+	for i, do := range r.Spec.Do {
+		s := &step{Effects: e, client: client, namespace: r.Namespace, order: order, receipt: receiptOf(string(r.UID), i, order.key), result: &result}
+		switch {
+		case do.Reconcile != nil:
+			err = s.reconcile(ctx, do.Reconcile)
+		case do.Observe != nil:
+			err = s.observe(ctx, do.Observe)
+		}
+		if err != nil {
+			return result, classify(fmt.Sprintf("do[%d]", i), err)
+		}
+	}
+	return result, nil
+}
+
+// classify returns the error of an effect with its class.
+func classify(what string, err error) error {
+	class := source.Unavailable
+	var known *source.Error
+	switch {
+	case errors.As(err, &known):
+		class = known.Class
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+		class = source.Refused
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err), meta.IsNoMatchError(err), conflicts(err):
+		class = source.Failed
+	}
+	return &source.Error{Class: class, Message: what + ": " + err.Error()}
+}

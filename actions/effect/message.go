@@ -1,0 +1,108 @@
+package effect
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pequod-io/pequod/actions/expression"
+	"github.com/pequod-io/pequod/actions/source"
+	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// The environments of expressions over a message, and over a message and an object.
+var (
+	overMessage = reference.NewVariables("headers", "body", "id", "digest")
+	overObject  = reference.NewVariables("headers", "body", "id", "digest", "object")
+)
+
+// defaultKeep is how long messages are remembered.
+const defaultKeep = 24 * time.Hour
+
+// defaultWindow is how far the time of a message may be from now.
+const defaultWindow = 5 * time.Minute
+
+// vars returns the variables of a message.
+func vars(m source.Message) map[string]any {
+	return map[string]any{"headers": m.Headers, "body": m.Body, "id": m.ID, "digest": m.Digest}
+}
+
+// order is what a message asks for.
+type order struct {
+	// skip is set if the filter leaves the message out.
+	skip bool
+	// key identifies the message.
+	key  string
+	keep time.Duration
+	vars map[string]any
+}
+
+// decide returns what a message asks for. An error means that the message is refused.
+func decide(spec *v1alpha1.ReceiverSpec, m source.Message, now time.Time) (order, error) {
+	o := order{key: m.ID, keep: defaultKeep, vars: vars(m)}
+	if err := fresh(spec.Replay, o.vars, now); err != nil {
+		return o, err
+	}
+	if spec.Filter != "" {
+		pass, err := expression.Bool(overMessage, string(spec.Filter), o.vars)
+		if err != nil {
+			return o, fmt.Errorf("filter: %w", err)
+		}
+		if o.skip = !pass; o.skip {
+			return o, nil
+		}
+	}
+	if d := spec.Dedupe; d != nil {
+		o.keep = duration(d.Keep, defaultKeep)
+		if d.Key != "" {
+			key, err := expression.String(overMessage, string(d.Key), o.vars)
+			if err != nil {
+				return o, fmt.Errorf("dedupe.key: %w", err)
+			}
+			o.key = key
+		}
+	}
+	if o.key == "" {
+		o.key = rand.Text() // the message is a new one
+	}
+	return o, nil
+}
+
+// fresh returns an error if a message is too old, or from the future.
+func fresh(r *v1alpha1.ReceiverReplay, vars map[string]any, now time.Time) error {
+	if r == nil {
+		return nil
+	}
+	value, err := expression.Eval(overMessage, string(r.Timestamp), vars)
+	if err != nil {
+		return fmt.Errorf("replay.timestamp: %w", err)
+	}
+	var made time.Time
+	switch v := value.(type) {
+	case string:
+		if made, err = time.Parse(time.RFC3339, v); err != nil {
+			return errors.New("replay.timestamp: the value isn't a time as of RFC 3339")
+		}
+	case int64:
+		made = time.Unix(v, 0)
+	case float64:
+		made = time.UnixMilli(int64(v * 1000))
+	default:
+		return fmt.Errorf("replay.timestamp: yields %T, not a string or a number", value)
+	}
+	window := duration(r.Window, defaultWindow)
+	if age := now.Sub(made); age > window || age < -window {
+		return fmt.Errorf("the message was made %s ago, outside of the window of %s", age.Round(time.Second), window)
+	}
+	return nil
+}
+
+// duration returns a duration of the API, whose form the CRD checks.
+func duration(d v1alpha1.Duration, otherwise time.Duration) time.Duration {
+	if v, err := time.ParseDuration(string(d)); err == nil {
+		return v
+	}
+	return otherwise
+}

@@ -1,0 +1,145 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/pequod-io/pequod/actions/source/webhook"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// fieldManager owns the status of Receivers.
+const fieldManager = "pequod-actions"
+
+// The times between two looks at a Receiver.
+const (
+	// resync is how soon a changed token is noticed. The account, and nobody else, may read it,
+	// so it isn't watched.
+	resync = 2 * time.Minute
+	// retry is how soon a Secret that can't be read is read again.
+	retry = 10 * time.Second
+	// conflictPause is the time until the cache shows what others have written.
+	conflictPause = 100 * time.Millisecond
+)
+
+// The reasons of the conditions of Receivers.
+const (
+	reasonReceiving   = "Receiving"
+	reasonInvalid     = "InvalidReceiver"
+	reasonDisabled    = "WebhooksDisabled"
+	reasonUnavailable = "SecretUnavailable"
+	reasonPaused      = "Paused"
+)
+
+// maxMessage is the size of the message of a condition in bytes.
+const maxMessage = 1024
+
+// Reconcile checks a Receiver, and writes its status.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	stored := &v1alpha1.Receiver{}
+	if err := r.client.Get(ctx, req.NamespacedName, stored); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if !stored.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil
+	}
+	next := stored.DeepCopy()
+	again := r.observe(ctx, next)
+	if equality.Semantic.DeepEqual(stored.Status, next.Status) {
+		return reconcile.Result{RequeueAfter: again}, nil
+	}
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Status().Patch(ctx, next, patch, client.FieldOwner(fieldManager)); err != nil {
+		if apierrors.IsConflict(err) {
+			return reconcile.Result{RequeueAfter: conflictPause}, nil
+		}
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// observe updates the status of a Receiver, and returns when to look at it again.
+func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Duration {
+	s := &status{a, r.Now()}
+	a.Status.ObservedGeneration = a.Generation
+	a.Status.ReconcileRequestedAt = source.OneLine(a.Annotations[v1alpha1.AnnotationReconcileRequestedAt], 256)
+	if a.Labels[v1alpha1.LabelPaused] == "true" {
+		s.progressing(reasonPaused, "the label "+v1alpha1.LabelPaused+" stops the Receiver")
+		return 0
+	}
+	if err := r.effects.Check(&a.Spec); err != nil {
+		s.stalled(reasonInvalid, err.Error())
+		return 0
+	}
+	if r.Address == "0" {
+		s.stalled(reasonDisabled, "pequod-actions serves no webhooks; see --receiver-addr")
+		return 0
+	}
+	token, err := webhook.Token(ctx, r.Accounts, a)
+	if err != nil {
+		a.Status.WebhookPath = ""
+		s.progressing(reasonUnavailable, "the token of the webhook can't be read: "+reasonOf(err))
+		return retry
+	}
+	a.Status.WebhookPath = webhook.Path(token, a.Namespace, a.Name)
+	s.ready("the webhook is served at the path in status.webhookPath")
+	return resync
+}
+
+// reasonOf returns an error without what only pequod-actions knows.
+func reasonOf(err error) string {
+	switch status := apierrors.APIStatus(nil); {
+	case apierrors.IsNotFound(err):
+		return "the Secret doesn't exist"
+	case apierrors.IsForbidden(err):
+		return "the service account may not read the Secret"
+	case errors.As(err, &status):
+		return "the API server answers " + string(status.Status().Reason)
+	}
+	return err.Error()
+}
+
+// status changes the conditions of a Receiver.
+type status struct {
+	receiver *v1alpha1.Receiver
+	now      time.Time
+}
+
+func (s *status) set(name string, value metav1.ConditionStatus, reason, message string) {
+	apimeta.SetStatusCondition(&s.receiver.Status.Conditions, metav1.Condition{
+		Type: name, Status: value, Reason: reason, Message: source.OneLine(message, maxMessage),
+		ObservedGeneration: s.receiver.Generation, LastTransitionTime: metav1.NewTime(s.now),
+	})
+}
+
+func (s *status) remove(names ...string) {
+	for _, name := range names {
+		apimeta.RemoveStatusCondition(&s.receiver.Status.Conditions, name)
+	}
+}
+
+func (s *status) ready(message string) {
+	s.set(v1alpha1.ConditionReady, metav1.ConditionTrue, reasonReceiving, message)
+	s.remove(v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
+}
+
+func (s *status) progressing(reason, message string) {
+	s.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
+	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+	s.remove(v1alpha1.ConditionStalled)
+}
+
+func (s *status) stalled(reason, message string) {
+	s.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
+	s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, message)
+	s.remove(v1alpha1.ConditionReconciling)
+}

@@ -1,0 +1,70 @@
+package webhook
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+)
+
+// The limits of one Receiver.
+const (
+	maxRate = 1000 // requests in a second
+	// maxInFlight is the number of requests that are processed at once. Their bodies are in
+	// memory.
+	maxInFlight = 16
+	// maxWait is how long a request may wait for others.
+	maxWait = 10 * time.Second
+	// maxWaiting is the number of requests that wait.
+	maxWaiting = 256
+	// maxKnown is the number of Receivers whose limits and tokens are in memory.
+	maxKnown = 4096
+)
+
+// limit is the limit of one Receiver.
+type limit struct {
+	rate    *rate.Limiter
+	slots   chan struct{}
+	waiting chan struct{}
+}
+
+// limits have the limit of each Receiver.
+type limits struct {
+	mu sync.Mutex
+	of *lru.Cache
+}
+
+func newLimits() *limits { return &limits{of: lru.New(maxKnown)} }
+
+// get returns the limit of a Receiver.
+func (l *limits) get(uid types.UID) *limit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known, ok := l.of.Get(uid); ok {
+		return known.(*limit)
+	}
+	fresh := &limit{rate.NewLimiter(maxRate, 2*maxRate), make(chan struct{}, maxInFlight), make(chan struct{}, maxWaiting)}
+	l.of.Add(uid, fresh)
+	return fresh
+}
+
+// enter waits for a slot. It returns nil if too many requests wait, or if none has ended in time.
+func (l *limit) enter(ctx context.Context) (leave func()) {
+	select {
+	case l.waiting <- struct{}{}:
+		defer func() { <-l.waiting }()
+	default:
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	select {
+	case l.slots <- struct{}{}:
+		return func() { <-l.slots }
+	case <-ctx.Done():
+		return nil
+	}
+}

@@ -1,0 +1,225 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Receiver takes messages from outside of the cluster, and lets each of them have an effect in
+// its namespace: objects are reconciled, or Actions look at their runs. pequod-actions executes
+// Receivers. A message is acknowledged only after its effects are stored by the API server.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=pequod
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Path",type=string,priority=1,JSONPath=`.status.webhookPath`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type Receiver struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says where messages come from, and what they do.
+	Spec ReceiverSpec `json:"spec"`
+	// status is the observed state, written by pequod-actions. Until pequod-actions has seen
+	// the Receiver, observedGeneration is -1, and the condition Ready is Unknown with the
+	// reason WaitingForActions.
+	//
+	// +kubebuilder:default:={"observedGeneration":-1,"conditions":{{"type":"Ready","status":"Unknown","reason":"WaitingForActions","message":"no pequod-actions has seen the Receiver","lastTransitionTime":"1970-01-01T00:00:00Z"}}}
+	Status ReceiverStatus `json:"status,omitzero"`
+}
+
+// ReceiverList is a list of Receivers.
+//
+// +kubebuilder:object:root=true
+type ReceiverList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Receiver `json:"items"`
+}
+
+// ReceiverSpec describes the messages of a Receiver and their effects.
+type ReceiverSpec struct {
+	// serviceAccountName is the service account in the namespace of the Receiver as which
+	// pequod-actions reads Secrets and writes objects.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ServiceAccountName string `json:"serviceAccountName"`
+	// source is where messages come from.
+	Source ReceiverSource `json:"source"`
+	// filter is a CEL expression. A message has effects only if it yields true. A message
+	// without an effect is acknowledged.
+	Filter ReceiverExpression `json:"filter,omitempty"`
+	// dedupe recognizes messages that are delivered again.
+	Dedupe *ReceiverDedupe `json:"dedupe,omitempty"`
+	// replay refuses messages that are too old.
+	Replay *ReceiverReplay `json:"replay,omitempty"`
+	// do lists the effects of a message, in their order. If one can't be had, those after it
+	// wait for the next delivery of the message.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	Do []ReceiverEffect `json:"do"`
+}
+
+// ReceiverExpression is a CEL expression over a message: headers, by their names in lower case,
+// body, which is the JSON value of the body or a string, id, the sender's name of the message or
+// "", and digest, the SHA-256 of the body. Headers with credentials and signatures are left out.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=4096
+type ReceiverExpression string
+
+// ReceiverSource is where messages come from.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.webhook)].exists_one(x, x)",message="webhook is required"
+type ReceiverSource struct {
+	// webhook receives requests at the path in status.webhookPath.
+	Webhook *WebhookSource `json:"webhook,omitempty"`
+}
+
+// Name returns the name of the source, or "".
+func (s ReceiverSource) Name() string {
+	if s.Webhook != nil {
+		return "webhook"
+	}
+	return ""
+}
+
+// WebhookType is the kind of sender of a webhook, which defines how requests are verified.
+//
+//   - generic, cdevents, dockerhub, quay and acr senders prove that they know the path, which is
+//     secret, and nothing else.
+//   - generic-hmac senders send X-Signature: sha256=HEX, the HMAC of the body with the token.
+//     sha384 and sha512 are accepted, and sha1 is not.
+//   - github and bitbucket senders send the same as X-Hub-Signature-256 and X-Hub-Signature.
+//   - gitlab senders send the token as X-Gitlab-Token, harbor senders as Authorization, and bearer
+//     senders as Authorization: Bearer.
+//
+// +kubebuilder:validation:Enum=generic;generic-hmac;bearer;github;gitlab;bitbucket;harbor;dockerhub;quay;acr;cdevents
+type WebhookType string
+
+// The kinds of senders.
+const (
+	WebhookGeneric     WebhookType = "generic"
+	WebhookGenericHMAC WebhookType = "generic-hmac"
+	WebhookBearer      WebhookType = "bearer"
+	WebhookGitHub      WebhookType = "github"
+	WebhookGitLab      WebhookType = "gitlab"
+	WebhookBitbucket   WebhookType = "bitbucket"
+	WebhookHarbor      WebhookType = "harbor"
+	WebhookDockerHub   WebhookType = "dockerhub"
+	WebhookQuay        WebhookType = "quay"
+	WebhookACR         WebhookType = "acr"
+	WebhookCDEvents    WebhookType = "cdevents"
+)
+
+// WebhookSource receives HTTP requests.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.events) || self.type in ['github', 'gitlab', 'bitbucket', 'cdevents']",message="events requires the type github, gitlab, bitbucket or cdevents"
+type WebhookSource struct {
+	// type is the kind of sender.
+	Type WebhookType `json:"type"`
+	// secretRef names a Secret; its key token has the token that the sender knows, of at least
+	// 16 bytes. The path in status.webhookPath is derived from it.
+	SecretRef SecretRef `json:"secretRef"`
+	// events are the names of events that have effects, in the header X-GitHub-Event,
+	// X-Gitlab-Event, X-Event-Key or Ce-Type. Others are acknowledged. Defaults to all.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:items:MaxLength=256
+	// +listType=atomic
+	Events []string `json:"events,omitempty"`
+}
+
+// ReceiverDedupe recognizes messages that are delivered again. What was done for a message is
+// stored in the annotation pequod.io/received of the object, in the same write as the effect.
+type ReceiverDedupe struct {
+	// key is a CEL expression that yields the string that identifies a message. Defaults to
+	// id; a message without an id is always a new one.
+	Key ReceiverExpression `json:"key,omitempty"`
+	// keep is how long a message is remembered. Defaults to 24h. Each object remembers the last
+	// 100 messages.
+	Keep Duration `json:"keep,omitempty"`
+}
+
+// ReceiverReplay refuses messages that are too old, so that a message that somebody has recorded
+// is of no use.
+type ReceiverReplay struct {
+	// timestamp is a CEL expression that yields the time at which the message was made, as
+	// RFC 3339 or in seconds since 1970. Take it from the body if the sender signs the body.
+	Timestamp ReceiverExpression `json:"timestamp"`
+	// window is how far the time may be from now, in both directions. Defaults to 5m.
+	Window Duration `json:"window,omitempty"`
+}
+
+// ReceiverEffect is one effect of a message.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.reconcile), has(self.observe)].exists_one(x, x)",message="exactly one of reconcile and observe is required"
+type ReceiverEffect struct {
+	// reconcile requests a reconciliation of objects. An Action runs again.
+	Reconcile *ReceiverReconcile `json:"reconcile,omitempty"`
+	// observe has Actions look at their open run at once, instead of at the next poll. It
+	// starts no run.
+	Observe *ReceiverTarget `json:"observe,omitempty"`
+}
+
+// ReceiverReconcile requests a reconciliation of objects in the namespace of the Receiver.
+type ReceiverReconcile struct {
+	ReceiverTarget `json:",inline"`
+
+	// apiVersion is that of the kind. Defaults to platform.pequod.io/v1alpha1.
+	//
+	// +kubebuilder:validation:MaxLength=253
+	APIVersion string `json:"apiVersion,omitempty"`
+	// kind is Action, ResourceGraph, Transform, a kind of Flux, or a kind that
+	// pequod-actions is allowed to change by --receiver-kinds, such as that of an instance.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+}
+
+// ReceiverTarget selects objects in the namespace of the Receiver.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.selector)].exists_one(x, x)",message="exactly one of name and selector is required"
+type ReceiverTarget struct {
+	// name is the name of one object.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+	// selector selects objects by their labels. {} selects all. At most 500 objects.
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// when is a CEL expression over the message and object. An object is left out unless it
+	// yields true.
+	When ReceiverExpression `json:"when,omitempty"`
+}
+
+// ReceiverStatus is the observed state of a Receiver.
+type ReceiverStatus struct {
+	// observedGeneration is the generation that the status describes. It is -1 until
+	// pequod-actions has seen the Receiver.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// reconcileRequestedAt is the value of the annotation pequod.io/reconcile-requested-at
+	// that was handled last.
+	//
+	// +kubebuilder:validation:MaxLength=256
+	ReconcileRequestedAt string `json:"reconcileRequestedAt,omitempty"`
+	// webhookPath is the path of the webhook. It is secret: it changes with the token.
+	//
+	// +kubebuilder:validation:MaxLength=128
+	WebhookPath string `json:"webhookPath,omitempty"`
+	// conditions are Ready, Reconciling and Stalled, with the meaning that kstatus defines.
+	// Reconciling and Stalled are only present while they are true.
+	//
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
