@@ -48,6 +48,7 @@ func (v *Variables) Compile(expr string, b *Budget) (*Program, problem.List) {
 	case syntax != nil:
 		return nil, problem.List{firstSyntaxIssue(expr, syntax)}
 	}
+	mix(parsed.NativeRep())
 	checked, issues := env.Check(parsed.Ast)
 	if issues.Err() != nil {
 		var found problem.List

@@ -25,6 +25,11 @@ func TestVariables(t *testing.T) {
 		{"run.body.list.map(x, x + '!')", []any{"a!"}, ""},
 		{"run.body.url", nil, "waits for run.body.url"},
 		{"run.body.list.map(x, x + run.body.url)", nil, "waits for run.body.url"},
+		{`{"kind": "X", "metadata": {"name": run.body.id}, "spec": {"n": 1, "list": [1, "a", run.status]}}`, map[string]any{
+			"kind": "X", "metadata": map[string]any{"name": "x"}, "spec": map[string]any{"n": int64(1), "list": []any{int64(1), "a", int64(200)}},
+		}, ""},
+		{`{"kind": "X", "spec": {"n": 1, "url": run.body.url}}`, nil, "waits for run.body.url"},
+		{`[1, 2].map(x, {"a": x, "b": "c"}).filter(y, y.a in [2, "z"])`, []any{map[string]any{"a": int64(2), "b": "c"}}, ""},
 		{"run.body.id + 1", nil, "+ doesn't take a string and a number"},
 		{"runs.body", nil, `no variable "runs"`},
 		{"run.", nil, "syntax error"},
