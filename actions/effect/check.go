@@ -49,6 +49,8 @@ func (e *Effects) Check(spec *v1alpha1.ReceiverSpec) error {
 			}
 		case do.Observe != nil:
 			target(field+".observe", do.Observe)
+		case do.Apply != nil:
+			check(field+".apply.object", overMessage, do.Apply.Object)
 		}
 	}
 	return errors.Join(found...)

@@ -68,6 +68,8 @@ func (e *Effects) Perform(ctx context.Context, r *v1alpha1.Receiver, m source.Me
 			err = s.reconcile(ctx, do.Reconcile)
 		case do.Observe != nil:
 			err = s.observe(ctx, do.Observe)
+		case do.Apply != nil:
+			err = s.apply(ctx, do.Apply)
 		}
 		if err != nil {
 			return result, classify(fmt.Sprintf("do[%d]", i), err)

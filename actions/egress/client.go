@@ -231,6 +231,19 @@ func (c *Client) transport(bundle, name string) (http.RoundTripper, error) {
 	return t, nil
 }
 
+// Connect opens a connection for another protocol than HTTP to HOST:PORT. plain is set if the
+// connection will have no TLS. The error is a *[Refused] if the host isn't allowed.
+func (c *Client) Connect(ctx context.Context, address string, plain bool) (net.Conn, error) {
+	to := &url.URL{Scheme: "https", Host: address}
+	if plain {
+		to.Scheme = "http"
+	}
+	if why := c.options.Allowed.checkURL(to); why != "" {
+		return nil, &Refused{why}
+	}
+	return c.dial(ctx, "tcp", address)
+}
+
 // dial connects to an address of a host that is allowed.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	name, port, err := net.SplitHostPort(address)

@@ -7,8 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -31,25 +29,17 @@ const (
 	conflictPause = 100 * time.Millisecond
 )
 
-// The reasons of the conditions of Receivers.
-const (
-	reasonReceiving   = "Receiving"
-	reasonInvalid     = "InvalidReceiver"
-	reasonDisabled    = "WebhooksDisabled"
-	reasonUnavailable = "SecretUnavailable"
-	reasonPaused      = "Paused"
-)
-
-// maxMessage is the size of the message of a condition in bytes.
-const maxMessage = 1024
-
 // Reconcile checks a Receiver, and writes its status.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	stored := &v1alpha1.Receiver{}
 	if err := r.client.Get(ctx, req.NamespacedName, stored); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.consumers.end(req.NamespacedName)
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if !stored.DeletionTimestamp.IsZero() {
+		r.consumers.end(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	next := stored.DeepCopy()
@@ -72,14 +62,22 @@ func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Dur
 	s := &status{a, r.Now()}
 	a.Status.ObservedGeneration = a.Generation
 	a.Status.ReconcileRequestedAt = source.OneLine(a.Annotations[v1alpha1.AnnotationReconcileRequestedAt], 256)
+	name := client.ObjectKeyFromObject(a)
 	if a.Labels[v1alpha1.LabelPaused] == "true" {
+		r.consumers.end(name)
 		s.progressing(reasonPaused, "the label "+v1alpha1.LabelPaused+" stops the Receiver")
 		return 0
 	}
-	if err := r.effects.Check(&a.Spec); err != nil {
+	if err := errors.Join(r.effects.Check(&a.Spec), checkSource(&a.Spec.Source)); err != nil {
+		r.consumers.end(name)
 		s.stalled(reasonInvalid, err.Error())
 		return 0
 	}
+	if a.Spec.Source.Webhook == nil {
+		a.Status.WebhookPath = ""
+		return r.consumed(ctx, a, s)
+	}
+	r.consumers.end(name)
 	if r.Address == "0" {
 		s.stalled(reasonDisabled, "pequod-actions serves no webhooks; see --receiver-addr")
 		return 0
@@ -95,6 +93,21 @@ func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Dur
 	return resync
 }
 
+// consumed runs the source of a Receiver, and updates the status by its state.
+func (r *reconciler) consumed(ctx context.Context, a *v1alpha1.Receiver, s *status) time.Duration {
+	of := a.DeepCopy() // outlives the reconciliation
+	reported, err := r.consumers.ensure(ctx, a, func(ctx context.Context, report func(error)) { r.consume(ctx, of, report) })
+	switch {
+	case err != nil:
+		s.progressing(reasonSource, "the last request has failed, and is repeated: "+err.Error())
+	case !reported:
+		s.progressing(reasonConnecting, "the source is being connected to")
+	default:
+		s.ready("messages are received")
+	}
+	return resync
+}
+
 // reasonOf returns an error without what only pequod-actions knows.
 func reasonOf(err error) string {
 	switch status := apierrors.APIStatus(nil); {
@@ -106,40 +119,4 @@ func reasonOf(err error) string {
 		return "the API server answers " + string(status.Status().Reason)
 	}
 	return err.Error()
-}
-
-// status changes the conditions of a Receiver.
-type status struct {
-	receiver *v1alpha1.Receiver
-	now      time.Time
-}
-
-func (s *status) set(name string, value metav1.ConditionStatus, reason, message string) {
-	apimeta.SetStatusCondition(&s.receiver.Status.Conditions, metav1.Condition{
-		Type: name, Status: value, Reason: reason, Message: source.OneLine(message, maxMessage),
-		ObservedGeneration: s.receiver.Generation, LastTransitionTime: metav1.NewTime(s.now),
-	})
-}
-
-func (s *status) remove(names ...string) {
-	for _, name := range names {
-		apimeta.RemoveStatusCondition(&s.receiver.Status.Conditions, name)
-	}
-}
-
-func (s *status) ready(message string) {
-	s.set(v1alpha1.ConditionReady, metav1.ConditionTrue, reasonReceiving, message)
-	s.remove(v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
-}
-
-func (s *status) progressing(reason, message string) {
-	s.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
-	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
-	s.remove(v1alpha1.ConditionStalled)
-}
-
-func (s *status) stalled(reason, message string) {
-	s.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
-	s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, message)
-	s.remove(v1alpha1.ConditionReconciling)
 }

@@ -16,6 +16,7 @@ import (
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/pequod-io/pequod/actions/effect"
+	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/source/webhook"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -38,7 +39,9 @@ type Recorder interface {
 type Options struct {
 	Accounts Accounts
 	Kinds    effect.Kinds
-	Metrics  Recorder
+	// Egress sends requests to the servers of sources.
+	Egress  *egress.Client
+	Metrics Recorder
 	// Address is where webhooks are served; "0" disables them.
 	Address string
 	// Concurrent is the number of Receivers that are reconciled at once.
@@ -54,6 +57,8 @@ type reconciler struct {
 	events  events.EventRecorder
 	effects *effect.Effects
 	quiet   *quiet
+
+	consumers *consumers
 }
 
 // pathIndex is the name of the index of Receivers by their paths.
@@ -66,7 +71,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		o.Now = time.Now
 	}
 	r := &reconciler{
-		Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"), quiet: newQuiet(),
+		Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"), quiet: newQuiet(), consumers: newConsumers(),
 		effects: &effect.Effects{Accounts: o.Accounts, Mapper: mgr.GetRESTMapper(), Kinds: o.Kinds, Now: o.Now},
 	}
 	// The index is there before the cache starts, so it needs no context that ends.
@@ -84,11 +89,17 @@ func Setup(mgr manager.Manager, o Options) error {
 			return err
 		}
 	}
+	if err := mgr.Add(r.consumers); err != nil {
+		return err
+	}
 	c, err := controller.New("receiver", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),
 	})
 	if err != nil {
+		return err
+	}
+	if err := c.Watch(ctrlsource.Channel(r.consumers.changed, &handler.TypedEnqueueRequestForObject[*v1alpha1.Receiver]{})); err != nil {
 		return err
 	}
 	return c.Watch(ctrlsource.Kind(mgr.GetCache(), &v1alpha1.Receiver{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Receiver]{}))

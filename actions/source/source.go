@@ -1,5 +1,5 @@
 // Package source has the messages of Receivers, wherever they come from. Each folder is one
-// source: webhook receives requests.
+// source: webhook receives requests, poll requests an address, amqp and sqs consume queues.
 //
 // [New] makes a message, and [Error] says what becomes of one that had no effect.
 package source

@@ -5,8 +5,8 @@ import (
 )
 
 // Receiver takes messages from outside of the cluster, and lets each of them have an effect in
-// its namespace: objects are reconciled, or Actions look at their runs. pequod-actions executes
-// Receivers. A message is acknowledged only after its effects are stored by the API server.
+// its namespace: objects are reconciled or applied, or Actions look at their runs. pequod-actions
+// executes Receivers. A message is acknowledged only after its effects are stored by the API server.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -76,18 +76,110 @@ type ReceiverExpression string
 
 // ReceiverSource is where messages come from.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.webhook)].exists_one(x, x)",message="webhook is required"
+// +kubebuilder:validation:XValidation:rule="[has(self.webhook), has(self.poll), has(self.amqp), has(self.sqs)].exists_one(x, x)",message="exactly one of webhook, poll, amqp and sqs is required"
 type ReceiverSource struct {
 	// webhook receives requests at the path in status.webhookPath.
 	Webhook *WebhookSource `json:"webhook,omitempty"`
+	// poll requests an address again and again. Each new item of its response is a message.
+	Poll *PollSource `json:"poll,omitempty"`
+	// amqp consumes a queue of an AMQP 0.9.1 broker, such as RabbitMQ.
+	AMQP *AMQPSource `json:"amqp,omitempty"`
+	// sqs consumes a queue of Amazon SQS, or of a server with the same protocol.
+	SQS *SQSSource `json:"sqs,omitempty"`
 }
 
 // Name returns the name of the source, or "".
 func (s ReceiverSource) Name() string {
-	if s.Webhook != nil {
+	switch {
+	case s.Webhook != nil:
 		return "webhook"
+	case s.Poll != nil:
+		return "poll"
+	case s.AMQP != nil:
+		return "amqp"
+	case s.SQS != nil:
+		return "sqs"
 	}
 	return ""
+}
+
+// PollSource requests an address again and again, with the ETag and the time of the last response.
+type PollSource struct {
+	// url is the address of a JSON document. Its host must be one that pequod-actions may
+	// connect to.
+	//
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^https?://[^/?#@]+`
+	URL string `json:"url"`
+	// every is the time between two requests, at least 10s. Defaults to 1m.
+	Every Duration `json:"every,omitempty"`
+	// items is a CEL expression over body, the response, that yields a list of at most 500
+	// items. Without it, the response is the only item.
+	Items ReceiverExpression `json:"items,omitempty"`
+	// key is a CEL expression over item that yields the string that identifies it. Defaults to
+	// the digest of the item.
+	Key ReceiverExpression `json:"key,omitempty"`
+	// auth has the credentials of the server.
+	Auth *ServerAuth `json:"auth,omitempty"`
+	// caBundle has the certificates of the authorities that the server's certificate may be
+	// of, as PEM. Defaults to those of the system.
+	//
+	// +kubebuilder:validation:MaxLength=65536
+	CABundle string `json:"caBundle,omitempty"`
+	// attempts is how often an item may fail until it goes to status.deadLetters. Defaults
+	// to 5. Errors of the API server don't count.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	Attempts *int32 `json:"attempts,omitempty"`
+}
+
+// AMQPSource consumes a queue, which must exist. Its messages keep their order.
+type AMQPSource struct {
+	// urlSecretRef has the address of the broker, amqps://USER:PASSWORD@HOST:PORT/VHOST. Its host
+	// must be one that pequod-actions may connect to; amqp: requires http://HOST there.
+	URLSecretRef SecretKeyRef `json:"urlSecretRef"`
+	// queue is the name of the queue.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Queue string `json:"queue"`
+	// deadLetterQueue is the name of the queue of messages that are refused, or have failed too
+	// often. Without it, such a message is repeated, and those behind it wait.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	DeadLetterQueue string `json:"deadLetterQueue,omitempty"`
+	// attempts is how often a message may fail until it goes to the dead letter queue. Defaults
+	// to 5. Errors of the API server don't count.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	Attempts *int32 `json:"attempts,omitempty"`
+}
+
+// SQSSource consumes a queue. The redrive policy of the queue says how often a message may fail,
+// and where it goes then.
+type SQSSource struct {
+	// queueURL is the address of the queue. Its host must be one that pequod-actions may connect
+	// to.
+	//
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^https?://[^/?#@]+/[^?#]+$`
+	QueueURL string `json:"queueURL"`
+	// region is the region of the queue.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Region string `json:"region"`
+	// credentialsSecretRef names a Secret with the keys accessKeyID and secretAccessKey, and
+	// sessionToken for temporary credentials.
+	CredentialsSecretRef SecretRef `json:"credentialsSecretRef"`
+	// caBundle has the certificates of the authorities that the server's certificate may be
+	// of, as PEM. Defaults to those of the system.
+	//
+	// +kubebuilder:validation:MaxLength=65536
+	CABundle string `json:"caBundle,omitempty"`
 }
 
 // WebhookType is the kind of sender of a webhook, which defines how requests are verified.
@@ -160,13 +252,23 @@ type ReceiverReplay struct {
 
 // ReceiverEffect is one effect of a message.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.reconcile), has(self.observe)].exists_one(x, x)",message="exactly one of reconcile and observe is required"
+// +kubebuilder:validation:XValidation:rule="[has(self.reconcile), has(self.observe), has(self.apply)].exists_one(x, x)",message="exactly one of reconcile, observe and apply is required"
 type ReceiverEffect struct {
 	// reconcile requests a reconciliation of objects. An Action runs again.
 	Reconcile *ReceiverReconcile `json:"reconcile,omitempty"`
 	// observe has Actions look at their open run at once, instead of at the next poll. It
 	// starts no run.
 	Observe *ReceiverTarget `json:"observe,omitempty"`
+	// apply creates or changes an object by server-side apply.
+	Apply *ReceiverApply `json:"apply,omitempty"`
+}
+
+// ReceiverApply applies an object in the namespace of the Receiver.
+type ReceiverApply struct {
+	// object is a CEL expression that yields the object: apiVersion, kind, metadata with name,
+	// labels and annotations, and the rest. Its kind must be listed in --receiver-kinds of
+	// pequod-actions. Fields that others manage are conflicts.
+	Object ReceiverExpression `json:"object"`
 }
 
 // ReceiverReconcile requests a reconciliation of objects in the namespace of the Receiver.
@@ -215,6 +317,13 @@ type ReceiverStatus struct {
 	//
 	// +kubebuilder:validation:MaxLength=128
 	WebhookPath string `json:"webhookPath,omitempty"`
+	// poll is the state of the source poll.
+	Poll *PollStatus `json:"poll,omitempty"`
+	// deadLetters are the last messages that were given up, newest first.
+	//
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=atomic
+	DeadLetters []DeadLetter `json:"deadLetters,omitempty"`
 	// conditions are Ready, Reconciling and Stalled, with the meaning that kstatus defines.
 	// Reconciling and Stalled are only present while they are true.
 	//
@@ -222,4 +331,44 @@ type ReceiverStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// PollStatus is what is known about earlier polls, so that a restart repeats nothing.
+type PollStatus struct {
+	// feed is a digest of the address, that the rest is about.
+	//
+	// +kubebuilder:validation:MaxLength=64
+	Feed string `json:"feed"`
+	// etag is that of the last response.
+	//
+	// +kubebuilder:validation:MaxLength=1024
+	ETag string `json:"etag,omitempty"`
+	// lastModified is that of the last response.
+	//
+	// +kubebuilder:validation:MaxLength=1024
+	LastModified string `json:"lastModified,omitempty"`
+	// done are digests of the items of the last response that are done.
+	//
+	// +kubebuilder:validation:MaxItems=500
+	// +kubebuilder:validation:items:MaxLength=64
+	// +listType=atomic
+	Done []string `json:"done,omitempty"`
+}
+
+// DeadLetter is a message that was given up.
+type DeadLetter struct {
+	// at is the time at which it was given up.
+	At metav1.Time `json:"at"`
+	// id is the sender's name of the message.
+	//
+	// +kubebuilder:validation:MaxLength=256
+	ID string `json:"id,omitempty"`
+	// digest is the SHA-256 of its body.
+	//
+	// +kubebuilder:validation:MaxLength=64
+	Digest string `json:"digest"`
+	// message is the last error.
+	//
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message"`
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/pequod-io/pequod/actions/effect"
+	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/identity"
 	actionmetrics "github.com/pequod-io/pequod/actions/metrics"
 	"github.com/pequod-io/pequod/actions/receiver"
@@ -42,8 +43,8 @@ func (r *receivers) check() (err error) {
 }
 
 // setup adds the controller of Receivers to a manager.
-func (r *receivers) setup(m manager.Manager, accounts *identity.Accounts) error {
+func (r *receivers) setup(m manager.Manager, accounts *identity.Accounts, client *egress.Client) error {
 	return receiver.Setup(m, receiver.Options{
-		Accounts: accounts, Kinds: r.kinds, Address: r.address, Metrics: actionmetrics.NewReceivers(metrics.Registry),
+		Accounts: accounts, Kinds: r.kinds, Egress: client, Address: r.address, Metrics: actionmetrics.NewReceivers(metrics.Registry),
 	})
 }

@@ -80,7 +80,7 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 		if err != nil {
 			return err
 		}
-		if err := o.receivers.setup(m, accounts); err != nil {
+		if err := o.receivers.setup(m, accounts, hosts); err != nil {
 			return err
 		}
 		return o.monitors(m, accounts, hosts, connect(o.pods), actionmetrics.NewMonitors(metrics.Registry, counts))

@@ -1,0 +1,195 @@
+package receiver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+
+	"github.com/pequod-io/pequod/actions/egress"
+	"github.com/pequod-io/pequod/actions/expression"
+	"github.com/pequod-io/pequod/actions/source"
+	"github.com/pequod-io/pequod/actions/source/amqp"
+	"github.com/pequod-io/pequod/actions/source/poll"
+	"github.com/pequod-io/pequod/actions/source/sqs"
+	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+const (
+	defaultAttempts = 5
+	defaultEvery    = time.Minute
+	minEvery        = 10 * time.Second
+)
+
+// backoff is the time before a connection, a request or a message is tried again.
+var backoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 6, Cap: time.Minute}
+
+// checkSource returns why a source can't be used, or nil.
+func checkSource(s *v1alpha1.ReceiverSource) error {
+	p := s.Poll
+	if p == nil {
+		return nil
+	}
+	var found []error
+	check := func(field string, env *reference.Variables, expr v1alpha1.ReceiverExpression) {
+		if expr == "" {
+			return
+		}
+		if err := expression.Check(env, string(expr)); err != nil {
+			found = append(found, fmt.Errorf("spec.source.poll.%s: %w", field, err))
+		}
+	}
+	check("items", poll.OverBody, p.Items)
+	check("key", poll.OverItem, p.Key)
+	if every(p) < minEvery {
+		found = append(found, fmt.Errorf("spec.source.poll.every: must be at least %s", minEvery))
+	}
+	return errors.Join(found...)
+}
+
+func every(p *v1alpha1.PollSource) time.Duration {
+	if d, err := time.ParseDuration(string(p.Every)); err == nil {
+		return d
+	}
+	return defaultEvery
+}
+
+// secret reads keys of a Secret.
+func (r *reconciler) secret(ctx context.Context, a *v1alpha1.Receiver, name string, keys ...string) ([]string, error) {
+	data, err := r.Accounts.Secret(ctx, a.Namespace, a.Spec.ServiceAccountName, name)
+	if err != nil {
+		return nil, fmt.Errorf("secret %s: %s", name, reasonOf(err))
+	}
+	var values []string
+	for _, key := range keys {
+		if len(data[key]) == 0 {
+			return nil, fmt.Errorf("secret %s: it has no key %s", name, key)
+		}
+		values = append(values, string(data[key]))
+	}
+	return values, nil
+}
+
+// consume runs the source of a Receiver until ctx is done.
+func (r *reconciler) consume(ctx context.Context, a *v1alpha1.Receiver, report func(error)) {
+	deliver := func(ctx context.Context, m source.Message) error { return r.deliver(ctx, a, m) }
+	switch s := &a.Spec.Source; {
+	case s.Poll != nil:
+		r.poll(ctx, a, report)
+	case s.AMQP != nil:
+		amqp.Run(ctx, amqp.Options{
+			URL: func(ctx context.Context) (string, error) {
+				values, err := r.secret(ctx, a, s.AMQP.URLSecretRef.Name, s.AMQP.URLSecretRef.Key)
+				if err != nil {
+					return "", err
+				}
+				return values[0], nil
+			},
+			Queue: s.AMQP.Queue, DeadLetterQueue: s.AMQP.DeadLetterQueue, Attempts: int(ptr.Deref(s.AMQP.Attempts, defaultAttempts)),
+			Dial: r.Egress.Connect, Deliver: deliver, Report: report, Backoff: backoff,
+			Buried: func(m source.Message, err error) {
+				// The broker has the message; the status is for people.
+				_ = r.bury(ctx, a, m, err)
+			},
+		})
+	case s.SQS != nil:
+		sqs.Run(ctx, sqs.Options{
+			Queue: sqs.Queue{
+				URL: s.SQS.QueueURL, Region: s.SQS.Region, CABundle: s.SQS.CABundle, Client: r.Egress, Now: r.Now,
+				Credentials: func(ctx context.Context) (aws.Credentials, error) {
+					data, err := r.Accounts.Secret(ctx, a.Namespace, a.Spec.ServiceAccountName, s.SQS.CredentialsSecretRef.Name)
+					if err != nil {
+						return aws.Credentials{}, fmt.Errorf("secret %s: %s", s.SQS.CredentialsSecretRef.Name, reasonOf(err))
+					}
+					return aws.Credentials{
+						AccessKeyID: string(data["accessKeyID"]), SecretAccessKey: string(data["secretAccessKey"]), SessionToken: string(data["sessionToken"]),
+					}, nil
+				},
+			},
+			Deliver: deliver, Report: report, Backoff: backoff,
+		})
+	}
+}
+
+// poll polls the feed of a Receiver until ctx is done.
+func (r *reconciler) poll(ctx context.Context, a *v1alpha1.Receiver, report func(error)) {
+	p := a.Spec.Source.Poll
+	sum := sha256.Sum256([]byte(p.URL))
+	feed := hex.EncodeToString(sum[:8])
+	var state poll.State
+	if s := a.Status.Poll; s != nil && s.Feed == feed {
+		state = poll.State{ETag: s.ETag, LastModified: s.LastModified, Done: s.Done}
+	}
+	failures := map[string]int{}
+	for ctx.Err() == nil {
+		next, err := r.pollOnce(ctx, a, state, failures)
+		if !same(state, next) {
+			stored := r.update(ctx, a, func(s *v1alpha1.ReceiverStatus) {
+				s.Poll = &v1alpha1.PollStatus{Feed: feed, ETag: next.ETag, LastModified: next.LastModified, Done: next.Done}
+			})
+			err = errors.Join(err, stored)
+			if stored != nil {
+				next.ETag, next.LastModified = "", "" // it is written after the next poll
+			}
+		}
+		state = next
+		if ctx.Err() == nil {
+			report(err)
+		}
+		select {
+		case <-time.After(every(p)):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// same reports whether two states are equal.
+func same(a, b poll.State) bool {
+	return a.ETag == b.ETag && a.LastModified == b.LastModified && slices.Equal(a.Done, b.Done)
+}
+
+// pollOnce polls once. failures counts those of items.
+func (r *reconciler) pollOnce(ctx context.Context, a *v1alpha1.Receiver, state poll.State, failures map[string]int) (poll.State, error) {
+	p := a.Spec.Source.Poll
+	header := http.Header{"Accept": {"application/json"}}
+	if p.Auth != nil {
+		token, err := r.secret(ctx, a, p.Auth.TokenSecretRef.Name, p.Auth.TokenSecretRef.Key)
+		if err != nil {
+			return state, err
+		}
+		header.Set("Authorization", "Bearer "+token[0])
+	}
+	feed := poll.Feed{
+		Request: egress.Request{Method: http.MethodGet, URL: p.URL, Header: header, CABundle: p.CABundle},
+		Items:   string(p.Items), Key: string(p.Key),
+	}
+	return poll.Once(ctx, r.Egress, feed, state, func(ctx context.Context, item poll.Item) (bool, error) {
+		err := r.deliver(ctx, a, item.Message)
+		if err == nil {
+			delete(failures, item.Digest)
+			return true, nil
+		}
+		switch source.ClassOf(err) {
+		case source.Unavailable:
+			return false, err
+		case source.Failed:
+			if failures[item.Digest]++; failures[item.Digest] < int(ptr.Deref(p.Attempts, defaultAttempts)) {
+				return false, err
+			}
+		}
+		if err := r.bury(ctx, a, item.Message, err); err != nil {
+			return false, err
+		}
+		delete(failures, item.Digest)
+		return true, nil
+	})
+}

@@ -1,0 +1,231 @@
+// Package amqp consumes a queue of an AMQP 0.9.1 broker, such as RabbitMQ.
+//
+// A message is acknowledged only after its effects are stored. If the connection breaks before
+// that, the broker delivers it again. Messages are processed one after the other, in their order.
+// One that fails is repeated, and blocks those behind it, until it succeeds or goes to the dead
+// letter queue.
+//
+// [Run] is the entry point.
+package amqp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	amqp091 "github.com/rabbitmq/amqp091-go"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/pequod-io/pequod/actions/source"
+)
+
+const (
+	// prefetch is the number of messages that the broker sends in advance.
+	prefetch = 16
+	// connectTimeout limits the time until a connection is open.
+	connectTimeout = 30 * time.Second
+	heartbeat      = 10 * time.Second
+	// confirmTimeout limits the time until the broker has a dead letter.
+	confirmTimeout = 30 * time.Second
+)
+
+// Options configure [Run]. All but DeadLetterQueue are required.
+type Options struct {
+	// URL returns the address of the broker with its credentials, amqps://USER:PASSWORD@HOST/VHOST.
+	URL   func(context.Context) (string, error)
+	Queue string
+	// DeadLetterQueue gets messages that have failed Attempts times, or are refused. Without it,
+	// they are repeated for ever.
+	DeadLetterQueue string
+	Attempts        int
+	// Dial connects to an address, HOST:PORT. plain is set if the connection will have no TLS.
+	Dial func(ctx context.Context, address string, plain bool) (net.Conn, error)
+	// Deliver lets a message have its effects.
+	Deliver func(context.Context, source.Message) error
+	// Report is called with nil when the queue is consumed, and with an error when it can't be.
+	Report func(error)
+	// Buried is called when a message is in the dead letter queue.
+	Buried func(m source.Message, err error)
+	// Backoff is the time before a connection or a message is tried again.
+	Backoff wait.Backoff
+}
+
+// Run consumes the queue until ctx is done.
+func Run(ctx context.Context, o Options) {
+	backoff := o.Backoff
+	for ctx.Err() == nil {
+		err := o.consume(ctx, func() { backoff = o.Backoff })
+		if ctx.Err() != nil {
+			return
+		}
+		o.Report(err)
+		pause(ctx, backoff.Step())
+	}
+}
+
+// pause waits, or until ctx is done.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// consume consumes the queue until the connection breaks. opened is called when it is open.
+func (o Options) consume(ctx context.Context, opened func()) error {
+	connection, err := o.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	// Reading from a channel doesn't end with ctx.
+	defer context.AfterFunc(ctx, func() { connection.Close() })()
+	channel, err := connection.Channel()
+	if err != nil {
+		return clean(err)
+	}
+	if err := channel.Qos(prefetch, 0, false); err != nil {
+		return clean(err)
+	}
+	if err := channel.Confirm(false); err != nil { // for dead letters
+		return clean(err)
+	}
+	messages, err := channel.ConsumeWithContext(ctx, o.Queue, "", false, false, false, false, nil)
+	if err != nil {
+		return clean(err)
+	}
+	closed := channel.NotifyClose(make(chan *amqp091.Error, 1))
+	q := &queue{o, channel, channel.NotifyReturn(make(chan amqp091.Return, 1))}
+	opened()
+	o.Report(nil)
+	for message := range messages {
+		if err := q.process(ctx, message); err != nil {
+			return clean(err)
+		}
+	}
+	if err := <-closed; err != nil {
+		return clean(err)
+	}
+	return errors.New("the broker has closed the connection")
+}
+
+// connect opens a connection.
+func (o Options) connect(ctx context.Context) (*amqp091.Connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	url, err := o.URL(ctx)
+	if err != nil {
+		return nil, err
+	}
+	uri, err := amqp091.ParseURI(url)
+	if err != nil {
+		return nil, errors.New("the address of the broker is not valid") // the error may quote it
+	}
+	connection, err := amqp091.DialConfig(url, amqp091.Config{
+		Heartbeat: heartbeat, Locale: "en_US",
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: uri.Host},
+		Dial: func(_, address string) (net.Conn, error) {
+			conn, err := o.Dial(ctx, address, uri.Scheme == "amqp")
+			if err != nil {
+				return nil, err
+			}
+			// The library sets no deadline of its own for the handshake. It removes this one.
+			return conn, conn.SetDeadline(time.Now().Add(connectTimeout))
+		},
+	})
+	if err != nil {
+		return nil, clean(err)
+	}
+	return connection, nil
+}
+
+// clean returns an error without an address, which has credentials.
+func clean(err error) error {
+	if known := (*amqp091.Error)(nil); errors.As(err, &known) {
+		return fmt.Errorf("the broker answers %d: %s", known.Code, known.Reason)
+	}
+	return err
+}
+
+// queue is a queue that is consumed.
+type queue struct {
+	Options
+	channel *amqp091.Channel
+	// returned gets dead letters that their queue doesn't take. One is sent at a time.
+	returned chan amqp091.Return
+}
+
+// process lets a message have its effects, and acknowledges it. An error means that the
+// connection is broken.
+func (q *queue) process(ctx context.Context, message amqp091.Delivery) error {
+	m := messageOf(message)
+	backoff := q.Backoff
+	for failures := 0; ; {
+		err := q.Deliver(ctx, m)
+		if err == nil {
+			return message.Ack(false)
+		}
+		class := source.ClassOf(err)
+		if class == source.Failed {
+			failures++
+		}
+		if q.DeadLetterQueue != "" && (class == source.Refused || failures >= q.Attempts) {
+			return q.bury(ctx, message, m, err)
+		}
+		// Nothing is lost: the message stays unacknowledged, so the broker keeps it.
+		pause(ctx, backoff.Step())
+		if ctx.Err() != nil || q.channel.IsClosed() {
+			return errors.Join(ctx.Err(), amqp091.ErrClosed)
+		}
+	}
+}
+
+// bury sends a message to the dead letter queue. It is acknowledged after the broker has stored
+// the copy.
+func (q *queue) bury(ctx context.Context, message amqp091.Delivery, m source.Message, cause error) error {
+	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	defer cancel()
+	copied := amqp091.Publishing{
+		Headers: message.Headers, ContentType: message.ContentType, ContentEncoding: message.ContentEncoding,
+		DeliveryMode: amqp091.Persistent, CorrelationId: message.CorrelationId, MessageId: message.MessageId,
+		Timestamp: message.Timestamp, Type: message.Type, AppId: message.AppId, Body: message.Body,
+	}
+	confirmation, err := q.channel.PublishWithDeferredConfirmWithContext(ctx, "", q.DeadLetterQueue, true, false, copied)
+	if err != nil {
+		return err
+	}
+	stored, err := confirmation.WaitContext(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-q.returned: // the broker returns a message before it confirms it
+		stored = false
+	default:
+	}
+	if !stored {
+		return fmt.Errorf("the dead letter queue %s doesn't take the message", q.DeadLetterQueue)
+	}
+	q.Buried(m, cause)
+	return message.Ack(false)
+}
+
+// messageOf returns the message of a delivery.
+func messageOf(d amqp091.Delivery) source.Message {
+	headers := http.Header{}
+	for name, value := range d.Headers {
+		if text, ok := value.(string); ok {
+			headers.Set(name, text)
+		}
+	}
+	for name, value := range map[string]string{"type": d.Type, "routing-key": d.RoutingKey, "content-type": d.ContentType} {
+		if value != "" {
+			headers.Set(name, value)
+		}
+	}
+	return source.New(d.MessageId, headers, d.Body)
+}
