@@ -65,7 +65,8 @@ var GraphPolicy []byte
 
 // Definitions returns the CRDs of Pequod's own kinds, a YAML document each.
 func Definitions() [][]byte {
-	return slices.DeleteFunc(bytes.Split(Operator, []byte("\n---\n")), func(doc []byte) bool {
+	docs := append(bytes.Split(Operator, []byte("\n---\n")), bytes.Split(Actions, []byte("\n---\n"))...)
+	return slices.DeleteFunc(docs, func(doc []byte) bool {
 		return !bytes.Contains(doc, []byte("\nkind: CustomResourceDefinition\n"))
 	})
 }

@@ -41,6 +41,8 @@ type decoder struct {
 	adopted *v1alpha1.Adopt
 	// output is #Render.output, where positions of the whole graph are looked up.
 	output cue.Value
+	// actions are the defaults of Actions.
+	actions actionDefaults
 	// instance is the file of an instance whose positions positionOf leaves out, or "".
 	instance string
 	unknown  *unknowns // nil if everything must be known
@@ -55,6 +57,8 @@ type decodedNode struct {
 	// legacy maps present names of fields to the legacy names that the author
 	// used.
 	legacy map[string]string
+	// action is set if the author wrote the field action in place of a resource.
+	action bool
 }
 
 // problem reports a problem of a value at the line where the author wrote it.
@@ -303,13 +307,11 @@ func typeErrorMessage(err error) string {
 func (d *decoder) positionOf(id, path string) problem.Position {
 	v := d.output
 	var legacy map[string]string
-	for _, n := range d.nodes {
-		if n.id == id && id != "" {
-			v, legacy = n.value, n.legacy
-		}
+	if n := d.nodeOf(id); n != nil {
+		v, legacy = n.value, n.legacy
 	}
 	at := cuesyntax.ValuePosition(v)
-	for i, part := range fieldpath.Split(path) {
+	for i, part := range fieldpath.Split(d.authored(id, path)) {
 		if name, ok := legacy[part]; ok && i == 0 {
 			part = name
 		}
@@ -326,6 +328,17 @@ func (d *decoder) positionOf(id, path string) problem.Position {
 		}
 	}
 	return at
+}
+
+// nodeOf returns the last node with an id, or nil.
+func (d *decoder) nodeOf(id string) *decodedNode {
+	var found *decodedNode
+	for _, n := range d.nodes {
+		if n.id == id && id != "" {
+			found = n
+		}
+	}
+	return found
 }
 
 // positions returns the positions of all nodes in the module, by their ids.

@@ -28,7 +28,7 @@ import (
 // parts of a [Result], which the caller completes.
 func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (Result, problem.List) {
 	out := v.LookupPath(cue.MakePath(cue.Str("output")))
-	d := &decoder{}
+	d := &decoder{actions: actionDefaults{instance: in.Name, account: p.ServiceAccountName}}
 	g := d.graph(out)
 	if d.problems.Failed() {
 		return Result{}, d.problems
@@ -44,8 +44,9 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (Result, proble
 	// not refused later for its form.
 	read := graph.Read(rg)
 	for _, q := range read.Problems() {
-		d.problems = append(d.problems, q.At(d.positionOf(q.Node, strings.TrimPrefix(q.Field, "spec."))))
+		d.problems = append(d.problems, d.located(q, strings.TrimPrefix(q.Field, "spec.")))
 	}
+	d.checkActions()
 	if !r.AllowSecrets {
 		d.refuseSecrets()
 	}
@@ -82,7 +83,7 @@ func (r *Renderer) checkNodes(rg *v1alpha1.ResourceGraph, d *decoder) {
 	for i, n := range rg.Spec.Graph.Nodes {
 		for _, p := range r.Check(n, d.nodes[i].object) {
 			p.Position = d.positionOf(n.ID, p.Path)
-			p.Path = graph.NodePath(n.ID, p.Path)
+			p.Path = graph.NodePath(n.ID, d.authored(n.ID, p.Path))
 			d.problems = append(d.problems, p)
 		}
 	}

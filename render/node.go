@@ -12,7 +12,7 @@ import (
 // The fields of a node and of the structs in it. object and dependsOn are
 // legacy names.
 var (
-	nodeFields        = []string{"id", "resource", "externalRef", "dependencies", "readyWhen", "applyPolicy", "from", "object", "dependsOn"}
+	nodeFields        = []string{"id", "resource", "action", "externalRef", "dependencies", "readyWhen", "applyPolicy", "from", "object", "dependsOn"}
 	readyCheckFields  = []string{"type", "conditionType", "conditionStatus", "expr"}
 	externalRefFields = []string{"apiVersion", "kind", "name", "namespace"}
 	applyPolicyFields = []string{"mode", "conflictPolicy", "fieldManager", "ignoreFields", "recreate", "deletionPolicy", "timeout"}
@@ -52,6 +52,14 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 			}
 		case "resource":
 			d.resource(v, at, from, decoded, &n)
+		case "action":
+			for _, other := range []string{"resource", "object", "externalRef"} {
+				if has(other) {
+					d.problem(v, at, problem.RuleGraph, "", "given beside %s", other)
+					return
+				}
+			}
+			d.action(v, at, from, decoded, &n)
 		case "externalRef":
 			n.ExternalRef = &v1alpha1.ObjectRef{}
 			d.decodeInto(v, at, externalRefFields, n.ExternalRef)
@@ -77,17 +85,31 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 // it. If something other than a map is on the way, that is a problem.
 func (d *decoder) resource(v cue.Value, path string, from *fromFields, decoded *decodedNode, n *v1alpha1.Node) {
 	before := len(d.problems)
+	object := d.filled(v, path, from)
+	if len(d.problems) == before {
+		d.setResource(v, path, object, decoded, n)
+	}
+}
+
+// filled reads a struct and adds the late references of from.
+func (d *decoder) filled(v cue.Value, path string, from *fromFields) map[string]any {
+	before := len(d.problems)
 	object, ok := d.value(v, path, from).(map[string]any)
 	if len(d.problems) > before {
-		return
+		return nil
 	}
 	if !ok {
 		d.problem(v, path, problem.RuleGraph, "", "must be a struct, not %s", kindName(v))
-		return
+		return nil
 	}
 	for _, at := range from.fill(path, object) {
 		d.problem(v, at, problem.RuleGraph, "", "from: the resource has no such place")
 	}
+	return object
+}
+
+// setResource sets the resource of a node.
+func (d *decoder) setResource(v cue.Value, path string, object map[string]any, decoded *decodedNode, n *v1alpha1.Node) {
 	raw, err := rawJSON(object)
 	if err != nil {
 		d.problem(v, path, problem.RuleGraph, "", "%v", err)
@@ -110,8 +132,10 @@ func (d *decoder) from(v cue.Value, path string) *fromFields {
 		return nil
 	}
 	resource := "resource"
-	if !v.LookupPath(cue.MakePath(cue.Str(resource))).Exists() && v.LookupPath(cue.MakePath(cue.Str("object"))).Exists() {
-		resource = "object"
+	for _, other := range []string{"object", "action"} {
+		if !v.LookupPath(cue.MakePath(cue.Str(resource))).Exists() && v.LookupPath(cue.MakePath(cue.Str(other))).Exists() {
+			resource = other
+		}
 	}
 	from := &fromFields{exprs: map[string]string{}, used: map[string]bool{}}
 	d.fields(value, fieldpath.Join(path, "from"), nil, func(name string, v cue.Value) {

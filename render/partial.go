@@ -17,7 +17,7 @@ import (
 //
 // Package modules/vet checks modules in this way before there are instances.
 func CheckPartial(output cue.Value, isPlaceholder func(string) bool) problem.List {
-	d := &decoder{unknown: &unknowns{isPlaceholder: isPlaceholder, values: map[string]bool{}, open: map[string]bool{}}}
+	d := &decoder{actions: actionDefaults{instance: "instance"}, unknown: &unknowns{isPlaceholder: isPlaceholder, values: map[string]bool{}, open: map[string]bool{}}}
 	g := d.graph(output)
 	if slices.ContainsFunc(d.found, func(f violation) bool { return f.Severity == v1alpha1.SeverityError }) {
 		return nil
@@ -26,9 +26,10 @@ func CheckPartial(output cue.Value, isPlaceholder func(string) bool) problem.Lis
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Namespace = "default"
 	rg.Spec.Graph = *g
+	d.checkActions()
 	found := d.problems
 	for _, q := range graph.Check(rg) {
-		found = append(found, q.At(d.positionOf(q.Node, q.Field)))
+		found = append(found, d.located(q, q.Field))
 	}
 	return slices.DeleteFunc(found, d.unknown.mayCause)
 }

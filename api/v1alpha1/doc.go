@@ -114,6 +114,10 @@ const (
 	// deleted or orphaned its CRD.
 	ManagerFinalizer = "pequod.io/manager"
 
+	// DefaultServiceAccount is the account of graphs that don't name one, unless the applier is
+	// told otherwise.
+	DefaultServiceAccount = "pequod"
+
 	// LabelManagedBy is the recommended Kubernetes label for the managing tool,
 	// with the value ManagedBy on objects that Pequod applies.
 	LabelManagedBy = "app.kubernetes.io/managed-by"

@@ -15,7 +15,7 @@ import (
 )
 
 // DefaultServiceAccount is the account of graphs that don't name one.
-const DefaultServiceAccount = "pequod"
+const DefaultServiceAccount = v1alpha1.DefaultServiceAccount
 
 // Options configure [Generate]. The zero value is for the applier in a cluster.
 type Options struct {

@@ -33,7 +33,8 @@ type RenderFlags struct {
 	AllowRevisions bool
 	// Observer sees the course of the rendering. A command sets it; it is no flag.
 	Observer Observer
-	// NodeCheck checks every rendered node; see [render.Options]. It may be nil.
+	// NodeCheck checks every rendered node; see [render.Options]. If it is nil, only nodes
+	// with kinds of Pequod are checked.
 	// A command sets it; it is no flag.
 	NodeCheck func(v1alpha1.Node, map[string]any) problem.List
 }
@@ -118,6 +119,9 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 		return sum, err
 	}
 	opts := render.Options{AllowSecrets: f.AllowSecrets, Check: f.NodeCheck}
+	if opts.Check == nil {
+		opts.Check = checkOwn()
+	}
 	opts.Policies, err = f.LoadPolicies(ctx)
 	if err != nil {
 		return sum, err

@@ -33,10 +33,10 @@ func (f *SchemaFlags) AddFlags(cmd *cobra.Command) {
 	}))
 }
 
-// LoadSchemas returns the schemas of Kubernetes' own kinds and of those defined
+// LoadSchemas returns the schemas of the kinds of Kubernetes, of Pequod, and of those defined
 // by --crd. Its errors have the position of the definition.
 func (f *SchemaFlags) LoadSchemas(ctx context.Context) (*kinds.Catalog, error) {
-	c := &kinds.Catalog{}
+	c := ownKinds()
 	err := f.EachCRD(ctx, func(content []byte) error {
 		custom, err := kinds.ParseDefinition(content)
 		if err == nil {

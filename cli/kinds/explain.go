@@ -40,8 +40,8 @@ func newExplainCommand(env command.Env) *cobra.Command {
 		Long: `Describe a kind and its fields as kubectl explain does, without a cluster. The text comes
 from the comments in the module.
 
-The kind is one of the platforms of -p, of an embedded module, or one of Pequod's own:
-ResourceGraph and Transform. It is named as for kubectl: by its kind, its plural or a
+The kind is one of the platforms of -p, of an embedded module, or one of Pequod's own, such
+as ResourceGraph and Action. It is named as for kubectl: by its kind, its plural or a
 short name, and with its group if several kinds share the name. Items of lists and
 values of maps have no name of their own.
 

@@ -88,6 +88,9 @@ func appendKinds(nodes []candidate, g renderedGraph, found map[access]bool) []ca
 		}
 		apiVersion, _ := text(get(object, "apiVersion"))
 		kind, _ := text(get(object, "kind"))
+		if action := get(v, "action"); action.Exists() {
+			object, apiVersion, kind = action, v1alpha1.GroupVersion.String(), "Action"
+		}
 		to := access{apischema.FromAPIVersionAndKind(apiVersion, kind).GroupKind(), external}
 		if apiVersion == "" || kind == "" || found[to] {
 			continue

@@ -58,6 +58,10 @@ func (c *checker) node(id string, v cue.Value, refused bool) {
 		}
 		return
 	}
+	if action := get(v, "action"); action.Exists() {
+		c.action(n, v, action, refused)
+		return
+	}
 	resource := first(v, "resource", "object")
 	s.APIVersion, _ = text(get(resource, "apiVersion"))
 	s.Kind, _ = text(get(resource, "kind"))
@@ -72,6 +76,32 @@ func (c *checker) node(id string, v cue.Value, refused bool) {
 	}
 	if !refused {
 		c.ready(n, s, v, resource)
+	}
+}
+
+// action checks the `action` of a node, which has the fields of the spec of an Action, and
+// metadata.
+func (c *checker) action(n *node, v, action cue.Value, refused bool) {
+	s := kinds.Subject{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Action"}
+	t, p := c.catalog.Lookup(s.APIVersion, s.Kind)
+	if p != nil {
+		n.problem(action, reference.Path{"action"}, *p)
+		return
+	}
+	spec := t.Field("spec")
+	for name, f := range fields(action) {
+		ft := spec.Field(name)
+		if name == "metadata" {
+			ft = t.Field(name)
+		}
+		if ft == nil {
+			n.problem(f, reference.Path{"action"}, kinds.Unknown(name, spec))
+			continue
+		}
+		n.value(f, ft, reference.Path{"action", name}, 1)
+	}
+	if !refused {
+		c.ready(n, s, v, cue.Value{})
 	}
 }
 

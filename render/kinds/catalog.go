@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,6 +18,48 @@ import (
 type Catalog struct {
 	// custom is nil until Add is called.
 	custom map[schema.GroupKind]*Custom
+	// own are the kinds of Pequod.
+	own ownKinds
+}
+
+// ownKinds are kinds whose definitions are read when they are first looked up.
+type ownKinds struct {
+	group string
+	read  func(kind string) (*Custom, error)
+	mu    sync.Mutex
+	known map[string]*Custom // nil if there is no such kind
+}
+
+// get returns a kind, or nil.
+func (o *ownKinds) get(gk schema.GroupKind) (*Custom, error) {
+	if o.read == nil || gk.Group != o.group {
+		return nil, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if known, ok := o.known[gk.Kind]; ok {
+		return known, nil
+	}
+	found, err := o.read(gk.Kind)
+	if err == nil {
+		o.known[gk.Kind] = found
+	}
+	return found, err
+}
+
+// AddOwn adds the kinds of a group, each of which is read when it is first looked up: reading one
+// costs as much as rendering a small module. read returns nil if there is no such kind. A
+// definition of [Catalog.Add] replaces a kind.
+func (c *Catalog) AddOwn(group string, read func(kind string) (*Custom, error)) {
+	c.own.group, c.own.read, c.own.known = group, read, map[string]*Custom{}
+}
+
+// customOf returns a kind that a definition has, or nil.
+func (c *Catalog) customOf(gk schema.GroupKind) (*Custom, error) {
+	if custom := c.custom[gk]; custom != nil {
+		return custom, nil
+	}
+	return c.own.get(gk)
 }
 
 // Add adds a definition. A second definition of a kind is an error, even if the
@@ -37,16 +80,18 @@ func (c *Catalog) Add(custom *Custom) error {
 //
 // 1. The user gave a definition: its version, or the served ones as a hint.
 //
-// 2. A built-in kind that is served.
+// 2. A kind of Pequod.
 //
-// 3. A built-in version that was removed: the release, and the version to use
+// 3. A built-in kind that is served.
+//
+// 4. A built-in version that was removed: the release, and the version to use
 // instead.
 //
-// 4. A built-in kind that never had this version.
+// 5. A built-in kind that never had this version.
 //
-// 5. A built-in group that has no such kind: a similar name as a hint.
+// 6. A built-in group that has no such kind: a similar name as a hint.
 //
-// 6. A group that the catalog does not know. The kind may exist, so this problem
+// 7. A group that the catalog does not know. The kind may exist, so this problem
 // is a Note, and all others are Errors.
 func (c *Catalog) Lookup(apiVersion, kind string) (*Type, *problem.Problem) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
@@ -55,7 +100,11 @@ func (c *Catalog) Lookup(apiVersion, kind string) (*Type, *problem.Problem) {
 	}
 	gk := schema.GroupKind{Group: gv.Group, Kind: kind}
 	// A definition that the user gives replaces a built-in kind.
-	if custom := c.custom[gk]; custom != nil {
+	custom, unread := c.customOf(gk)
+	if unread != nil {
+		return nil, newProblem("kind", unread.Error(), "")
+	}
+	if custom != nil {
 		v, p := custom.version(gv.Version)
 		if p != nil {
 			return nil, p

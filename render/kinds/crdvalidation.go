@@ -35,9 +35,9 @@ func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any)
 	if err != nil {
 		return nil // Lookup reported it
 	}
-	custom := c.custom[schema.GroupKind{Group: gv.Group, Kind: kind}]
-	if custom == nil {
-		return nil
+	custom, err := c.customOf(schema.GroupKind{Group: gv.Group, Kind: kind})
+	if custom == nil || err != nil {
+		return nil // Lookup reported the error
 	}
 	v, p := custom.version(gv.Version)
 	if p != nil {

@@ -88,7 +88,8 @@ func (c *Catalog) checkCondition(s Subject, gk schema.GroupKind, condition strin
 		return problem.Error, "a " + s.Kind + " has no conditions", hintFor(gk)
 	}
 	known := conditions(gk)
-	if c.custom[gk] != nil || known == nil || slices.Contains(known, condition) {
+	// Lookup reported an error.
+	if custom, _ := c.customOf(gk); custom != nil || known == nil || slices.Contains(known, condition) {
 		return 0, "", ""
 	}
 	if len(known) == 0 {

@@ -1,0 +1,45 @@
+package action
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// TestCheck checks executors and expressions.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, spec string
+		want       []string
+	}{
+		{"right", `{http: {url: "https://a", bodyFrom: run.key}, outputs: {a: run.response.body.id}}`, nil},
+		{"no executor", `{outputs: {a: run.key}}`, []string{": has no executor"}},
+		{"two executors", `{http: {url: {$from: a.b}}, external: {url: "https://a"}}`, []string{"http: given beside external: an Action has one executor"}},
+		{"no executor of a check", `{http: {url: "https://a"}, check: {every: 5m, driftWhen: "true"}}`, []string{"check: has no executor"}},
+		{"a late destroy", `{http: {url: "https://a"}, destroy: {$from: a.b}}`, nil},
+		{"skip", `{http: {url: "https://a"}, destroy: {skip: true}}`, nil},
+		{"expressions", `{http: {url: "https://a", poll: {url: "run.", until: ruin.done}}, outputs: {a: "1 +"}}`, []string{
+			"http.poll.until: no variable \"ruin\"", "http.poll.url: column 5: syntax error: unexpected end",
+			"outputs.a: column 4: syntax error: unexpected end",
+		}},
+		{"late references and wrong types", `{http: {urlFrom: {$from: a.b}, poll: [1]}, outputs: [x]}`, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var spec map[string]any
+			if err := yaml.Unmarshal([]byte(test.spec), &spec); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range Check(spec) {
+				got = append(got, fmt.Sprintf("%s: %s", p.Path, p.Message))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

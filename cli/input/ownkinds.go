@@ -1,0 +1,39 @@
+package input
+
+import (
+	"bytes"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/config"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/render/kinds"
+)
+
+// ownKinds returns a catalog with the kinds of Kubernetes and of Pequod.
+func ownKinds() *kinds.Catalog {
+	c := &kinds.Catalog{}
+	c.AddOwn(v1alpha1.Group, func(kind string) (*kinds.Custom, error) {
+		for _, doc := range config.Definitions() {
+			if bytes.Contains(doc, []byte("\n    kind: "+kind+"\n")) {
+				return kinds.ParseDefinition(doc)
+			}
+		}
+		return nil, nil
+	})
+	return c
+}
+
+// checkOwn returns a check of nodes whose objects are of a kind of Pequod, such as Action. It
+// accepts all others.
+func checkOwn() func(v1alpha1.Node, map[string]any) problem.List {
+	c := ownKinds()
+	return func(n v1alpha1.Node, object map[string]any) problem.List {
+		apiVersion, _ := object["apiVersion"].(string)
+		if gv, err := schema.ParseGroupVersion(apiVersion); err != nil || gv.Group != v1alpha1.Group {
+			return nil
+		}
+		return c.CheckNode(n, object)
+	}
+}
