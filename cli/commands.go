@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pequod-io/pequod/cli/actions"
 	"github.com/pequod-io/pequod/cli/author"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/distribute"
@@ -95,6 +96,7 @@ that can't be reached, a module that had to be ended).`,
 	cmd.AddCommand(kinds.Commands(env)...)
 	cmd.AddCommand(mcp.Commands(env)...)
 	cmd.AddCommand(run.Commands(env)...)
+	cmd.AddCommand(actions.Commands(env)...)
 	cmd.AddCommand(ui.Commands(env)...)
 	cmd.AddCommand(install.Commands(env)...)
 	cmd.AddCommand(distribute.Commands(env)...)

@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      exits,
+			"executor":   startExecutor,
 			"forget":     forget,
 			"interrupts": interrupts,
 			"keyless":    signKeyless,

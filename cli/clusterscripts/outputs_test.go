@@ -36,7 +36,7 @@ func (r recorded) Log(args ...any) {
 
 // printers are the commands that print or compare objects of the cluster. The others
 // print the files of the user.
-var printers = regexp.MustCompile(`pequod (adopt|apply|delete|diff|history|status|ui)\b`)
+var printers = regexp.MustCompile(`pequod (action|adopt|apply|delete|diff|history|status|ui)\b`)
 
 // outputs returns the output of the commands in the log of a script that are printers.
 func outputs(log string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,7 @@ type installOptions struct {
 	kube.ConnectionFlags
 	// RunFlags are --timeout, --wait and -o.
 	execute.RunFlags
-	// variant has --image, --constrained and --webhooks, which --check-authors sets, too.
+	// variant has --image, --constrained, --allow-egress and --webhooks, which --check-authors sets, too.
 	// Constrained has an effect only if the API server has constrained impersonation.
 	variant
 	// checkAuthors installs the webhook of the applier.
@@ -59,16 +60,22 @@ func newInstallCommand(env command.Env) *cobra.Command {
 	o := &installOptions{}
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Install or upgrade pequod-applier or pequod-manager in a cluster",
-		Long: `Install or upgrade the applier, or the manager with --mode=operator: the
-CustomResourceDefinitions, the namespace ` + installNamespace + `, the Deployment with its NetworkPolicy,
+		Short: "Install or upgrade pequod-applier, pequod-manager or pequod-actions in a cluster",
+		Long: `Install or upgrade the applier, the manager with --mode=operator, or the executor of
+Actions with --mode=actions: the CustomResourceDefinitions, the namespace ` + installNamespace + `, the Deployment with its NetworkPolicy,
 and the roles that it needs. This requires cluster-admin rights. The result is the same as
-that of 'kubectl apply -k config/applier' or config/default, and objects that kubectl
+that of 'kubectl apply -k config/applier', config/default or config/actions, and objects that kubectl
 created are taken over. Objects that an earlier version of this command installed, and
 this version does not, are removed.
 
 The applier executes the ResourceGraphs that others bring into the cluster (GitOps). The
-manager makes them from Transforms and instances in the cluster. Both can be in one cluster.
+manager makes them from Transforms and instances in the cluster. pequod-actions executes Actions:
+runs outside of the cluster. All can be in one cluster.
+
+pequod-actions connects to no server unless --allow-egress names it: a host such as
+api.github.com, all below a name such as *.example.com, * for all public addresses, or a network
+such as 10.0.0.0/8 for addresses that are not public. http://HOST also allows connections without
+TLS.
 
 The applier may act as every service account of the cluster, unless --constrained is set:
 then it may only do what the roles of 'pequod rbac generate --constrained' allow. The manager
@@ -95,6 +102,7 @@ time; 2 if the cluster could not be reached.`,
   pequod install --image registry.example.com/pequod-applier:v0.1.0
 
   pequod install --mode operator --webhooks
+  pequod install --mode actions --allow-egress api.github.com,gitlab.example.com
 
   # For GitOps
   pequod install --export > clusters/production/pequod-applier.yaml`,
@@ -110,11 +118,14 @@ time; 2 if the cluster could not be reached.`,
 	fl.BoolVar(&o.constrained, "constrained", false, "let the applier act only as the service accounts, and with the rights, of 'pequod rbac generate --constrained', and the manager do as a service account only what it may do itself (Kubernetes 1.36)")
 	fl.BoolVar(&o.checkAuthors, "check-authors", false, "check by a webhook that whoever writes a graph may do what its nodes do, or impersonate its service account")
 	fl.BoolVar(&o.webhooks, "webhooks", false, "check instances and Transforms when they are written (--mode=operator)")
+	fl.StringSliceVar(&o.egress, "allow-egress", nil, "hosts and networks that Actions may connect to (--mode=actions); default: none")
 	fl.BoolVar(&o.export, "export", false, "print the manifests as YAML without connecting to a cluster")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as an image that was set by hand")
-	command.Choice(cmd, &o.mode, "mode", "", modeGitOps, modeNames, "what to install: gitops (pequod-applier) or operator (pequod-manager)")
+	command.Choice(cmd, &o.mode, "mode", "", modeGitOps, modeNames, "what to install: gitops (pequod-applier), operator (pequod-manager) or actions (pequod-actions)")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
-	command.Must(cmd.RegisterFlagCompletionFunc("image", cobra.NoFileCompletions))
+	for _, name := range []string{"image", "allow-egress"} {
+		command.Must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
 	return cmd
 }
 
@@ -140,10 +151,14 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 		return errors.New("--export and --dry-run cannot be used together")
 	case o.dryRun != "none" && o.Output != "text":
 		return errors.New("--dry-run only supports -o text")
-	case o.checkAuthors && o.mode == modeOperator:
+	case o.checkAuthors && o.mode != modeGitOps:
 		return errors.New("--check-authors is for --mode=gitops")
 	case o.webhooks && o.mode != modeOperator:
 		return errors.New("--webhooks is for --mode=operator; the webhook of the applier is --check-authors")
+	case o.constrained && o.mode == modeActions:
+		return errors.New("--constrained is for --mode=gitops and --mode=operator")
+	case len(o.egress) > 0 && o.mode != modeActions:
+		return errors.New("--allow-egress is for --mode=actions")
 	}
 	o.variant.mode = modeOf(o.mode)
 	o.webhooks = o.webhooks || o.checkAuthors
@@ -210,7 +225,7 @@ func (o *installOptions) apply(ctx context.Context, env command.Env, m *installa
 	return o.Finish(env, sink, ends)
 }
 
-// takeShared makes the installation the owner of the objects that the other mode has
+// takeShared makes the installation the owner of the objects that another mode has
 // installed, too. A dry run leaves them out.
 func (o *installOptions) takeShared(ctx context.Context, a *applier.Applier, m *installation) error {
 	r := newRemover(a, m.mode, "none", command.Env{})
@@ -224,7 +239,7 @@ func (o *installOptions) takeShared(ctx context.Context, a *applier.Applier, m *
 		if err != nil {
 			return err
 		}
-		if live == nil || live.GetLabels()[v1alpha1.LabelGraph] != m.mode.other || live.GetLabels()[v1alpha1.LabelGraphNamespace] != installNamespace {
+		if live == nil || !slices.Contains(m.mode.others(), live.GetLabels()[v1alpha1.LabelGraph]) || live.GetLabels()[v1alpha1.LabelGraphNamespace] != installNamespace {
 			own = append(own, obj)
 			continue
 		}

@@ -13,11 +13,12 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// graphKind and leaseKind are kinds that the manifests don't contain as objects:
-// graphs belong to users, and the applier creates its Lease itself.
+// graphKind, actionKind and leaseKind are kinds that the manifests don't contain as objects:
+// graphs and Actions belong to users, and the applier creates its Lease itself.
 var (
-	graphKind = v1alpha1.GroupVersion.WithKind("ResourceGraph")
-	leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
+	graphKind  = v1alpha1.GroupVersion.WithKind("ResourceGraph")
+	actionKind = v1alpha1.GroupVersion.WithKind("Action")
+	leaseKind  = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 )
 
 // installed is the state of the cluster before an uninstall. It is read once: the
@@ -32,15 +33,18 @@ type installed struct {
 	leases []*unstructured.Unstructured
 	// graphs are the ResourceGraphs of all namespaces that the program executes.
 	graphs []*unstructured.Unstructured
-	// beside is the Deployment of the other mode, or nil.
-	beside *unstructured.Unstructured
+	// beside reports whether another program is installed, and besideGraphs whether one is that
+	// executes graphs.
+	beside, besideGraphs bool
+	// actions are the Actions of all namespaces, if the program executes them.
+	actions []*unstructured.Unstructured
 }
 
 // findInstalled reads the objects of the installation and the graphs. It looks
 // for the objects that this version installs, also if another tool created them. It
 // writes nothing. An object that only another version installs is not found, and stays.
 func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
-	manifests, err := variant{mode: r.mode, constrained: r.mode.operator, webhooks: true}.manifests(func(*unstructured.Unstructured) bool { return true })
+	manifests, err := variant{mode: r.mode, constrained: r.mode.operator, webhooks: r.mode.webhooks != nil}.manifests(func(*unstructured.Unstructured) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -69,12 +73,24 @@ func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
 			found.objects = append(found.objects, lease)
 		}
 	}
-	if found.graphs, err = r.listServed(ctx, graphKind); err != nil {
+	if r.mode.actions {
+		found.actions, err = r.listServed(ctx, actionKind)
+	} else {
+		found.graphs, err = r.listServed(ctx, graphKind)
+	}
+	if err != nil {
 		return nil, err
 	}
 	found.graphs = slices.DeleteFunc(found.graphs, func(g *unstructured.Unstructured) bool { return !r.mode.executes(g) })
-	found.beside, err = r.get(ctx, r.mode.otherDeployment())
-	return found, err
+	for _, program := range r.mode.others() {
+		live, err := r.get(ctx, deploymentOf(program))
+		if err != nil {
+			return nil, err
+		}
+		found.beside = found.beside || live != nil
+		found.besideGraphs = found.besideGraphs || live != nil && executesGraphs(program)
+	}
+	return found, nil
 }
 
 // findLeases returns the Leases of all appliers. That of an applier of an earlier version
@@ -109,14 +125,14 @@ func (f *installed) find(kind string) *unstructured.Unstructured {
 // protects graphs, or what belongs to the other mode. It is true for an empty state, too.
 func (f *installed) onlyDefinitions() bool {
 	return !slices.ContainsFunc(f.objects, func(obj *unstructured.Unstructured) bool {
-		return !protects(obj) && obj.GetKind() != kindCRD && (f.beside == nil || obj.GetKind() != kindNamespace)
+		return !protects(obj) && obj.GetKind() != kindCRD && (!f.beside || obj.GetKind() != kindNamespace)
 	})
 }
 
 // check returns the reasons not to uninstall, as a problem.List:
 //
 //   - The ClusterRoleBinding names an applier in another namespace.
-//   - A graph is being deleted, and only an applier can finish that.
+//   - A graph or an Action is being deleted, and only the program can finish that.
 //
 // With orphan, graphs may be in deletion: their release includes the removal of
 // the finalizer.
@@ -145,6 +161,15 @@ func (f *installed) check(m mode, orphan bool) error {
 				Rule: problem.RuleGraph,
 				Message: fmt.Sprintf("ResourceGraph %s/%s is being deleted, which takes %s; uninstall when it is gone, or use --orphan-graphs",
 					g.GetNamespace(), g.GetName(), m.article()),
+			})
+		}
+	}
+	for _, a := range f.actions {
+		if a.GetDeletionTimestamp() != nil {
+			ps = append(ps, problem.Problem{
+				Rule: problem.RuleGraph,
+				Message: fmt.Sprintf("Action %s/%s is being deleted, which takes %s; uninstall when it is gone, or label it pequod.io/paused=true to let it go",
+					a.GetNamespace(), a.GetName(), m.article()),
 			})
 		}
 	}

@@ -44,7 +44,7 @@ type installation struct {
 }
 
 // imageLine matches the line with the image of the program in the manifests.
-var imageLine = lazyregexp.New(`(?m)^(\s+image: )(ghcr\.io/pequod-io/pequod-(?:applier|manager):\S+)$`)
+var imageLine = lazyregexp.New(`(?m)^(\s+image: )(ghcr\.io/pequod-io/pequod-(?:applier|manager|actions):\S+)$`)
 
 // imageOf returns the replacement of imageLine: the image that the user chose, or the
 // released image by its digest, so that a tag that was moved has no effect. It is the
@@ -72,6 +72,8 @@ type variant struct {
 	constrained bool
 	// webhooks adds the webhooks of the program.
 	webhooks bool
+	// egress are the hosts and networks that Actions may connect to.
+	egress []string
 }
 
 // manifests returns the objects of the mode, and of its webhooks, that keep accepts. The
@@ -81,6 +83,10 @@ func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*install
 		return nil, fmt.Errorf("--image: %q is not a valid image reference", v.image)
 	}
 	text := imageLine().ReplaceAll(v.mode.manifests, []byte(imageOf(v.image, v.mode.digest)))
+	text, err := withEgress(text, v.egress)
+	if err != nil {
+		return nil, err
+	}
 	if v.constrained {
 		text = []byte(v.mode.constrain(string(text)))
 	}
@@ -99,6 +105,9 @@ func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*install
 		if err := all.add(config.ConstrainedManager, constrained); err != nil {
 			return all, err
 		}
+	}
+	if v.mode.webhooks == nil {
+		return all, nil
 	}
 	return all, all.add(v.mode.webhooks, keep)
 }

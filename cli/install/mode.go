@@ -1,6 +1,7 @@
 package install
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,23 +15,24 @@ import (
 const (
 	modeGitOps   = "gitops"
 	modeOperator = "operator"
+	modeActions  = "actions"
 )
 
 // modeNames are the values of --mode.
-var modeNames = []string{modeGitOps, modeOperator}
+var modeNames = []string{modeGitOps, modeOperator, modeActions}
 
-// mode is one of the two programs that can be installed. Both can be in one cluster, and then
-// share their namespace and the CRDs.
+// mode is one of the programs that can be installed. All can be in one cluster. They share their
+// namespace, and those that execute graphs share the CRDs.
 type mode struct {
 	// program is the name of the program, of the graph as which it is installed, and of the
-	// Lease of its leader election. They match config/applier and config/default.
+	// Lease of its leader election. They match config/applier, config/default and config/actions.
 	program string
 	// noun is the program in messages.
 	noun string
 	// manifests are the objects to install.
 	manifests []byte
 	// webhooks are the objects of the component in config/webhook, and webhookName is the name of
-	// its role, its Service and its configuration.
+	// its role, its Service and its configuration. Both are empty if the program has none.
 	webhooks    []byte
 	webhookName string
 	// digest is the digest of the released image, or "".
@@ -38,8 +40,8 @@ type mode struct {
 	// operator is set if the program executes the graphs with [v1alpha1.LabelOperator], and
 	// otherwise it executes all others.
 	operator bool
-	// other is the program of the other mode.
-	other string
+	// actions is set if the program executes Actions, and no graphs.
+	actions bool
 }
 
 // modeOf returns the mode of a value of --mode.
@@ -47,18 +49,23 @@ func modeOf(name string) mode {
 	if name == modeOperator {
 		return mode{
 			program: "pequod-manager", noun: "manager", manifests: config.Operator, digest: version.ManagerDigest(),
-			webhooks: config.ManagerWebhook(), webhookName: "pequod-manager-webhook", operator: true, other: "pequod-applier",
+			webhooks: config.ManagerWebhook(), webhookName: "pequod-manager-webhook", operator: true,
+		}
+	}
+	if name == modeActions {
+		return mode{
+			program: "pequod-actions", noun: "executor of Actions", manifests: config.Actions, digest: version.ActionsDigest(), actions: true,
 		}
 	}
 	return mode{
 		program: "pequod-applier", noun: "applier", manifests: config.Applier, digest: version.ImageDigest(),
-		webhooks: config.Webhook(), webhookName: "pequod-webhook", other: "pequod-manager",
+		webhooks: config.Webhook(), webhookName: "pequod-webhook",
 	}
 }
 
 // executes reports whether the program executes a graph.
 func (m mode) executes(g *unstructured.Unstructured) bool {
-	return (g.GetLabels()[v1alpha1.LabelOperator] == "true") == m.operator
+	return !m.actions && (g.GetLabels()[v1alpha1.LabelOperator] == "true") == m.operator
 }
 
 // shared reports whether an object belongs to the installations of both modes.
@@ -71,23 +78,33 @@ func protects(obj *unstructured.Unstructured) bool {
 	return slices.Contains([]string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}, obj.GetKind())
 }
 
-// otherDeployment returns the name of the Deployment of the other mode.
-func (m mode) otherDeployment() *unstructured.Unstructured {
+// deployments are the names of the Deployments, by the program.
+var deployments = map[string]string{
+	"pequod-applier": "pequod-applier", "pequod-manager": "pequod-controller-manager", "pequod-actions": "pequod-actions",
+}
+
+// others returns the programs of the other modes, sorted.
+func (m mode) others() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(deployments)), func(program string) bool { return program == m.program })
+}
+
+// deploymentOf returns the name of the Deployment of a program.
+func deploymentOf(program string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	obj.SetAPIVersion("apps/v1")
 	obj.SetKind("Deployment")
 	obj.SetNamespace(installNamespace)
-	obj.SetName("pequod-controller-manager")
-	if m.operator {
-		obj.SetName(m.other)
-	}
+	obj.SetName(deployments[program])
 	return obj
 }
+
+// executesGraphs reports whether a program executes graphs, and so needs their CRDs.
+func executesGraphs(program string) bool { return program != "pequod-actions" }
 
 // article returns the noun with its article.
 func (m mode) article() string {
 	if m.operator {
 		return "a manager"
 	}
-	return "an applier"
+	return "an " + m.noun
 }

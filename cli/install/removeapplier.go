@@ -103,7 +103,7 @@ func (r *remover) removeRest(ctx context.Context, found *installed, definitions 
 				continue
 			}
 		case kindCRD:
-			if !definitions || found.beside != nil {
+			if !definitions || found.besideGraphs {
 				continue
 			}
 			objects, err := r.instances(ctx, obj)
@@ -125,7 +125,7 @@ func (r *remover) removeRest(ctx context.Context, found *installed, definitions 
 		}
 	}
 	namespace := found.find(kindNamespace)
-	if namespace == nil || found.beside != nil {
+	if namespace == nil || found.beside {
 		return removed, nil
 	}
 	others, missed, err := r.foreignObjects(ctx, found)

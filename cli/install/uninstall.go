@@ -1,18 +1,15 @@
 package install
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/kube"
@@ -47,9 +44,9 @@ func newUninstallCommand(env command.Env) *cobra.Command {
 	o := &uninstallOptions{}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Remove pequod-applier or pequod-manager from a cluster, but nothing that it manages",
-		Long: `Remove the applier, or the manager with --mode=operator: first the Deployment, and when its Pods are gone the roles, the
-service account and the namespace ` + installNamespace + `. The namespace is kept if it contains
+		Short: "Remove pequod-applier, pequod-manager or pequod-actions from a cluster, but nothing that it manages",
+		Long: `Remove the applier, the manager with --mode=operator, or the executor of Actions with
+--mode=actions: first the Deployment, and when its Pods are gone the roles, the service account and the namespace ` + installNamespace + `. The namespace is kept if it contains
 anything else, or if that cannot be found out because an API group is not available. It
 does not matter how the applier was installed.
 
@@ -62,8 +59,13 @@ deleted.
 
 With --mode=operator, the graphs are those that the manager made. Transforms, their kinds
 with all instances, and their roles remain as well, and the policy that protects the graphs
-of the manager from users. What both modes share stays as long as the other one is
+of the manager from users. What the modes share stays as long as another one is
 installed.
+
+With --mode=actions, the Actions and their definition remain. Runs that are in progress at
+servers are neither cancelled nor awaited there; a program that is installed later finds them
+again. An Action that is deleted meanwhile waits, unless the label pequod.io/paused=true lets it
+go.
 
 With --orphan-graphs, all objects of all graphs are released, as by 'pequod delete
 --orphan': they stay in the cluster without an owner. Then the ResourceGraphs and
@@ -86,7 +88,7 @@ the cluster could not be reached or the prompt was answered with no.`,
 	fl.BoolVarP(&o.yes, "yes", "y", false, "skip the confirmation prompt")
 	fl.BoolVar(&o.wait, "wait", true, "wait until everything is gone; otherwise exit when all deletions are requested")
 	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "time limit; 0 means no limit")
-	command.Choice(cmd, &o.mode, "mode", "", modeGitOps, modeNames, "what to remove: gitops (pequod-applier) or operator (pequod-manager)")
+	command.Choice(cmd, &o.mode, "mode", "", modeGitOps, modeNames, "what to remove: gitops (pequod-applier), operator (pequod-manager) or actions (pequod-actions)")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be removed without removing it: server (the API server checks each deletion) or client (only look up which objects exist)")
 	return cmd
 }
@@ -96,6 +98,9 @@ the cluster could not be reached or the prompt was answered with no.`,
 func (o *uninstallOptions) run(ctx context.Context, env command.Env) error {
 	if o.timeout < 0 {
 		return errors.New("--timeout: must not be negative")
+	}
+	if o.orphanGraphs && o.mode == modeActions {
+		return errors.New("--orphan-graphs is for --mode=gitops and --mode=operator")
 	}
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {
@@ -139,6 +144,10 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 		fmt.Fprintf(env.Err, "not removed: %s with all managed objects; nothing reconciles them until %s is installed again\n",
 			source.Count(n, "ResourceGraph"), r.mode.article())
 	}
+	if n := len(found.actions); n > 0 {
+		fmt.Fprintf(env.Err, "not removed: %s; %s in progress at servers, and nothing observes runs until %s is installed again\n",
+			source.Count(n, "Action"), source.Count(openRuns(found.actions), "run"), r.mode.article())
+	}
 	return nil
 }
 
@@ -180,34 +189,29 @@ func (o *uninstallOptions) remove(ctx context.Context, r *remover, found *instal
 	return r.wait(ctx, removed)
 }
 
+// openRuns returns the number of Actions with a run that has not ended.
+func openRuns(actions []*unstructured.Unstructured) (n int) {
+	for _, a := range actions {
+		state, _, _ := unstructured.NestedString(a.Object, "status", "run", "state")
+		if run := (&v1alpha1.ActionRun{State: v1alpha1.RunState(state)}); state != "" && !run.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
 // confirm prompts for confirmation. Any answer but y or yes is an error, also the
 // end of the input. A dry run removes nothing and needs no prompt.
 func (o *uninstallOptions) confirm(ctx context.Context, env command.Env, noun string, graphs int) error {
 	if o.yes || o.dryRun != "none" {
 		return nil
 	}
-	if file, ok := env.In.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
-		return errors.New("uninstall prompts for confirmation, and stdin is not a terminal; use --yes to skip the prompt")
-	}
 	question := "Remove the " + noun + "?"
 	if graphs > 0 && o.orphanGraphs {
 		question = fmt.Sprintf("Remove the %s and %s? Managed objects stay in the cluster without an owner.", noun, source.Count(graphs, "ResourceGraph"))
 	}
-	fmt.Fprintf(env.Err, "%s [y/N] ", question)
-	// A read from a terminal can't be canceled. On an interrupt, the process
-	// ends and the goroutine with it.
-	answers := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(env.In).ReadString('\n') // an error counts as no
-		answers <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case answer := <-answers:
-		if answer == "y" || answer == "yes" {
-			return nil
-		}
+	if yes, err := command.Confirm(ctx, env, "uninstall", question); yes || err != nil {
+		return err
 	}
 	return errors.New("nothing was removed")
 }

@@ -32,6 +32,9 @@ func withWebhooks(text string) string {
 
 // webhookSecret returns the Secret that a program with webhooks creates, or nil.
 func (r *remover) webhookSecret(ctx context.Context) (*unstructured.Unstructured, error) {
+	if r.mode.webhookName == "" {
+		return nil, nil
+	}
 	named := &unstructured.Unstructured{}
 	named.SetAPIVersion("v1")
 	named.SetKind("Secret")

@@ -17,6 +17,13 @@ var imageDigest string
 // managerDigest is the same for the image of the manager.
 var managerDigest string
 
+// actionsDigest is the same for the image of pequod-actions.
+var actionsDigest string
+
+// ActionsDigest returns the digest of the released image of pequod-actions, or "" in other
+// builds.
+func ActionsDigest() string { return actionsDigest }
+
 // ManagerDigest returns the digest of the released image of the manager, or "" in other
 // builds.
 func ManagerDigest() string { return managerDigest }

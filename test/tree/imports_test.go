@@ -166,8 +166,8 @@ var importRules = []rule{{
 	why:      "a child process has no network and no cluster",
 }, {
 	packages: []string{"cli/..."},
-	except:   []string{"cli", "cli/docgen", "cli/author", "cli/distribute", "cli/review", "cli/run", "cli/install", "cli/pipeline", "cli/kinds", "cli/mcp", "cli/ui/..."},
-	never:    ours("cli/author", "cli/distribute", "cli/review", "cli/run", "cli/install", "cli/pipeline", "cli/kinds", "cli/mcp", "cli/ui"),
+	except:   []string{"cli", "cli/docgen", "cli/actions", "cli/author", "cli/distribute", "cli/review", "cli/run", "cli/install", "cli/pipeline", "cli/kinds", "cli/mcp", "cli/ui/..."},
+	never:    ours("cli/actions", "cli/author", "cli/distribute", "cli/review", "cli/run", "cli/install", "cli/pipeline", "cli/kinds", "cli/mcp", "cli/ui"),
 	why:      "the base packages of the command line don't know its commands",
 }, {
 	packages: []string{"..."},
