@@ -31,6 +31,7 @@ type alertCase struct {
 const (
 	applierUp = `up{job="pequod-applier"} 1x40`
 	managerUp = `up{job="pequod-controller-manager"} 1x40`
+	actionsUp = `up{job="pequod-actions"} 1x40`
 )
 
 // slow returns the series of a histogram: 2 observations a minute, and half of them take longer
@@ -139,6 +140,18 @@ var alertCases = map[string]alertCase{
 		noisy: `pequod_cue_process_failures_total{platform="pequod-system/web",error_type="memory"} 0+1x40`, fires: []string{`{error_type="memory", platform="pequod-system/web"}`},
 		quiet: `pequod_cue_process_failures_total{platform="pequod-system/web",error_type="memory"} 3x40`,
 	},
+	"PequodActionRunsFail": {
+		noisy: `pequod_actions_executed_total{type="http",purpose="Apply",result="Failed"} 0+1x40`, fires: []string{`{type="http"}`},
+		quiet: `pequod_actions_executed_total{type="http",purpose="Apply",result="Succeeded"} 0+1x40`,
+	},
+	"PequodActionReconcileErrors": {
+		noisy: `pequod_action_reconcile_total{result="error"} 0+12x40`, fires: []string{`{}`},
+		quiet: `pequod_action_reconcile_total{result="success"} 0+12x40`,
+	},
+	"PequodSlowRuns": {
+		noisy: "pequod_action_duration_seconds_bucket{type=\"http\",le=\"3600\"} 0x40\npequod_action_duration_seconds_bucket{type=\"http\",le=\"14400\"} 0+1x40\npequod_action_duration_seconds_bucket{type=\"http\",le=\"+Inf\"} 0+1x40", fires: []string{`{type="http"}`},
+		quiet: fast("pequod_action_duration_seconds", `type="http"`, "3600"),
+	},
 	"PequodFetchFailures": {
 		noisy: `pequod_cue_fetch_total{source="oci",result="failure"} 0+1x40`, fires: []string{`{source="oci"}`},
 		quiet: `pequod_cue_fetch_total{source="oci",result="success"} 0+1x40`,
@@ -162,7 +175,7 @@ var alertCases = map[string]alertCase{
 func TestAlerts(t *testing.T) {
 	evaluated := map[string]bool{}
 	for i, dir := range monitoring {
-		up, job := []string{applierUp, managerUp}[i], []string{"pequod-applier", "pequod-controller-manager"}[i]
+		up, job := []string{applierUp, managerUp, actionsUp}[i], []string{"pequod-applier", "pequod-controller-manager", "pequod-actions"}[i]
 		for name, a := range alerts(t, dir) {
 			test := alertCases[name]
 			if evaluated[name] = true; name == "PequodControllerDown" {

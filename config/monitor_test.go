@@ -23,6 +23,9 @@ func TestPrometheus(t *testing.T) {
 	t.Run("manager", func(t *testing.T) {
 		checkMonitor(t, monitoring[1], "pequod-controller-manager", object(t, config.Operator, "Service", "pequod-controller-manager"), "pequod-controller-manager")
 	})
+	t.Run("actions", func(t *testing.T) {
+		checkMonitor(t, monitoring[2], "pequod-actions", object(t, config.Actions, "Service", "pequod-actions-metrics"), "pequod-actions")
+	})
 }
 
 // checkMonitor checks that the ServiceMonitor of a kustomization selects a Service, and that
@@ -69,7 +72,7 @@ func checkMonitor(t *testing.T, dir, name string, service *unstructured.Unstruct
 // that may read the metrics and nothing else: the certificate isn't verified by default.
 func TestTokenOfPrometheus(t *testing.T) {
 	for i, dir := range monitoring {
-		checkToken(t, build(t, dir), []string{"pequod-applier", "pequod-controller-manager"}[i])
+		checkToken(t, build(t, dir), []string{"pequod-applier", "pequod-controller-manager", "pequod-actions"}[i])
 	}
 }
 
