@@ -144,20 +144,6 @@ type ActionExpression string
 // +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 type Duration string
 
-// SecretKeyRef is one key of a Secret in the namespace of the object.
-type SecretKeyRef struct {
-	// name is the name of the Secret.
-	//
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
-	// key is the key in the data of the Secret.
-	//
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Key string `json:"key"`
-}
-
 // ServerAuth has the credentials for a server.
 type ServerAuth struct {
 	// tokenSecretRef is the token that is sent as Authorization: Bearer.
@@ -216,15 +202,6 @@ type HTTPRequest struct {
 // +kubebuilder:validation:MaxLength=4096
 // +kubebuilder:validation:Pattern=`^[^\r\n\x00]*$`
 type HeaderValue string
-
-// SecretRef is a Secret in the namespace of the object.
-type SecretRef struct {
-	// name is the name of the Secret.
-	//
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
-}
 
 // HTTPExpect describes responses that mean success.
 type HTTPExpect struct {

@@ -86,7 +86,7 @@ func (g *GitHubWorkflow) For(spec *GitHubWorkflow) *GitHubWorkflow {
 	if g == nil || spec == nil {
 		return g
 	}
-	full := *spec.DeepCopy()
+	full := *spec // nothing below it is changed
 	full.Workflow = g.Workflow
 	inherit(&full.Server, g.Server)
 	inherit(&full.Repository, g.Repository)

@@ -85,7 +85,7 @@ func (g *GitLabPipeline) For(spec *GitLabPipeline) *GitLabPipeline {
 	if g == nil || spec == nil {
 		return g
 	}
-	full := *spec.DeepCopy()
+	full := *spec // nothing below it is changed
 	inherit(&full.Server, g.Server)
 	inherit(&full.Project, g.Project)
 	inherit(&full.Ref, g.Ref)
