@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -49,6 +50,12 @@ func typed(t *testing.T, apiVersion, kind string) any {
 		return &networkingv1.Ingress{}
 	case "policy/v1 PodDisruptionBudget":
 		return &policyv1.PodDisruptionBudget{}
+	case "platform.pequod.io/v1alpha1 Monitor":
+		return &v1alpha1.Monitor{}
+	case "rbac.authorization.k8s.io/v1 Role":
+		return &rbacv1.Role{}
+	case "rbac.authorization.k8s.io/v1 RoleBinding":
+		return &rbacv1.RoleBinding{}
 	case "gateway.networking.k8s.io/v1 HTTPRoute", "iam.services.k8s.aws/v1alpha1 Role":
 		return nil
 	}

@@ -78,8 +78,8 @@ func (c *Catalog) Knows(ctx context.Context, group, kind string) (bool, error) {
 }
 
 // lookup returns the platform of a kind, or nil. An embedded module has the name
-// of its kind in lower case, and is tried only for the default group. For
-// example, the module "webservice" is loaded for WebService.
+// of its kind in lower case. For example, the module "webservice" is loaded for
+// WebService of any group, and used for that of its group.
 func (c *Catalog) lookup(ctx context.Context, group, kind string) (*render.Platform, error) {
 	for _, p := range c.Given {
 		if p.Group == group && p.Kind == kind {
@@ -88,7 +88,7 @@ func (c *Catalog) lookup(ctx context.Context, group, kind string) (*render.Platf
 	}
 	// Most kinds have no embedded module. The list of names avoids loading one.
 	name := strings.ToLower(kind)
-	if group != v1alpha1.DefaultGroup || !slices.Contains(modules.Embedded(), name) {
+	if !slices.Contains(modules.Embedded(), name) {
 		return nil, nil
 	}
 	p, err := c.embeddedPlatform(ctx, name)
