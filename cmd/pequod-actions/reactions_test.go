@@ -288,3 +288,39 @@ spec:
 	replicas("left", 3)
 	replicas("owned", 1)
 }
+
+// TestMonitorKilled kills the program with -9 while a reaction is in flight. The next process does
+// it again with the same key, and fires no rule again.
+func TestMonitorKilled(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	a := app.Start(t)
+	e.rights(t, readPods)
+	e.pod(t, "web", a, "")
+	p := e.watch(t, withoutLease...)
+	e.monitor(t, "my-app", `{name: told, `+bad+`, do: [{http: {url: "`+e.host.URL+`", body: '{"health": state.health}'}}]}`, "")
+	e.monitored(t, "my-app", reason("Healthy"))
+	killed := false
+	e.host.set(func() {
+		e.host.before = func() {
+			if !killed {
+				killed = true
+				_ = p.Cmd.Process.Kill() // it runs
+				<-p.Done
+			}
+		}
+	})
+	a.Set("unhealthy", 0)
+	<-p.Done
+	e.watch(t, withoutLease...)
+	e.monitored(t, "my-app", result("told", "answers 200"))
+	if runs, posts, _ := e.host.counts(); runs != 1 || posts != 2 || e.host.runs[0] != `{"health":"unhealthy"}` {
+		t.Errorf("%d requests with one key: %v", posts, e.host.runs)
+	}
+	e.monitored(t, "my-app", func(status map[string]any) error {
+		if fired := ruleOf(status, "told")["fired"]; fired != int64(1) || status["firings"] != nil {
+			return fmt.Errorf("fired %v times: %v", fired, status)
+		}
+		return nil
+	})
+}

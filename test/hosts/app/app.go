@@ -36,6 +36,7 @@ type App struct {
 	state    state
 	override http.HandlerFunc
 	polls    []time.Time
+	queries  map[string][]time.Time
 	header   http.Header
 }
 
@@ -56,14 +57,16 @@ func Port() int { return 20000 + os.Getpid()%40000 }
 // Start starts an application at an address of its own.
 func Start(t testing.TB) *App {
 	t.Helper()
-	n := numbers.Add(1)
-	a := &App{Address: fmt.Sprintf("127.77.%d.%d", n/250, n%250+1), state: state{status: "running", health: "healthy"}}
+	return StartOn(t, Port())
+}
+
+// StartOn is [Start] with a port.
+func StartOn(t testing.TB, port int) *App {
+	t.Helper()
+	address, listener := listen(t, port)
+	a := &App{Address: address, state: state{status: "running", health: "healthy"}, queries: map[string][]time.Time{}}
 	root := &resolver{a}
 	parsed, err := graphql.ParseSchema(schema, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(a.Address, fmt.Sprint(Port())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +76,30 @@ func Start(t testing.TB) *App {
 	return a
 }
 
+// listen listens at the next address at which the port is free: other processes may have
+// applications with the same port.
+func listen(t testing.TB, port int) (string, net.Listener) {
+	t.Helper()
+	for {
+		n := numbers.Add(1)
+		address := fmt.Sprintf("127.77.%d.%d", n/250, n%250+1)
+		listener, err := net.Listen("tcp", net.JoinHostPort(address, fmt.Sprint(port)))
+		if err == nil {
+			return address, listener
+		}
+		if n > 10000 {
+			t.Fatal(err)
+		}
+	}
+}
+
 // handler answers queries, and what the test overrides.
 func (a *App) handler(parsed *graphql.Schema) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		override := a.override
 		a.polls, a.header = append(a.polls, time.Now()), r.Header.Clone()
+		a.queries[r.URL.RawQuery] = append(a.queries[r.URL.RawQuery], time.Now())
 		a.mu.Unlock()
 		if override != nil {
 			override(w, r)
@@ -125,6 +146,13 @@ func (a *App) Polls() []time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]time.Time{}, a.polls...)
+}
+
+// PollsOf returns the times of the requests whose path has a query.
+func (a *App) PollsOf(query string) []time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]time.Time{}, a.queries[query]...)
 }
 
 // Header returns the headers of the last request.

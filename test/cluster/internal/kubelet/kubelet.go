@@ -1,7 +1,8 @@
 // Package kubelet simulates the nodes of a cluster. It registers them, renews
 // their leases, and writes the status that a kubelet would report for the Pods
-// that the scheduler binds to them. No container runs: there are no logs, no exec
-// and no network. Only those of Pods with the annotation [RunFrom] run, as processes.
+// that the scheduler binds to them. No container runs: there are no logs and no
+// network. Only those of Pods with the annotation [RunFrom] run, as processes, and
+// commands are executed only in Pods with the annotation [Exec].
 //
 // The status of a Pod depends on its spec, on the time since the Pod was first
 // seen, and on annotations and image tags (see steer.go). By default a Pod is
@@ -55,8 +56,10 @@ const podWorkers = 8
 // Run registers the nodes and updates their Pods and the Services of the cluster
 // until ctx is done.
 func Run(ctx context.Context, client kubernetes.Interface, opts Options) error {
+	exec := &execServer{ctx: ctx}
+	port := serveExec(exec)
 	for _, name := range opts.Nodes {
-		if err := register(ctx, client, name); err != nil {
+		if err := register(ctx, client, name, port); err != nil {
 			return fmt.Errorf("node %s: %w", name, err)
 		}
 	}
@@ -75,6 +78,7 @@ func Run(ctx context.Context, client kubernetes.Interface, opts Options) error {
 		return err
 	}
 	pods.lister = bound.Core().V1().Pods().Lister()
+	exec.pods.Store(&pods.lister)
 	services.lister = rest.Core().V1().Services().Lister()
 	for _, factory := range []informers.SharedInformerFactory{bound, rest} {
 		factory.Start(ctx.Done())

@@ -18,14 +18,11 @@ const (
 	leaseSeconds = 40
 	renewEvery   = 10 * time.Second
 	nodeAddress  = "127.0.0.1"
-	// kubeletPort is a port that nothing listens on, so that `kubectl logs` fails
-	// at once.
-	kubeletPort = 1
 )
 
 // register creates a node, or takes over the one of an earlier run, and marks it
-// ready.
-func register(ctx context.Context, client kubernetes.Interface, name string) error {
+// ready. The port is that of the kubelet.
+func register(ctx context.Context, client kubernetes.Interface, name string, port int32) error {
 	nodes := client.CoreV1().Nodes()
 	node, err := nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name:   name,
@@ -42,7 +39,7 @@ func register(ctx context.Context, client kubernetes.Interface, name string) err
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": node.UID},
-		"status":   nodeStatus(metav1.Now()),
+		"status":   nodeStatus(metav1.Now(), port),
 	})
 	if err != nil {
 		return err
@@ -53,7 +50,7 @@ func register(ctx context.Context, client kubernetes.Interface, name string) err
 
 // nodeStatus returns the status of a node with more capacity than any test needs,
 // but not without limit: a Pod that requests a thousand CPUs stays pending.
-func nodeStatus(now metav1.Time) corev1.NodeStatus {
+func nodeStatus(now metav1.Time, port int32) corev1.NodeStatus {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("500"),
 		corev1.ResourceMemory:           resource.MustParse("1Ti"),
@@ -74,7 +71,7 @@ func nodeStatus(now metav1.Time) corev1.NodeStatus {
 			condition(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID"),
 		},
 		NodeInfo:        corev1.NodeSystemInfo{KubeletVersion: "fake", OperatingSystem: "linux", Architecture: "amd64"},
-		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: kubeletPort}},
+		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: port}},
 	}
 }
 

@@ -30,6 +30,9 @@ const (
 	// Address is the address of the Pod, such as one of the loopback network on which
 	// the test has a server. By default it is one of a network that doesn't exist.
 	Address = "testcluster.pequod.io/address"
+	// Exec is "true" on Pods in whose containers commands can be executed. They run as
+	// local processes.
+	Exec = "testcluster.pequod.io/exec"
 )
 
 // Image tags that control a single container. "missing" cannot be pulled and
