@@ -52,6 +52,32 @@ func Eval(env *reference.Variables, expr string, data map[string]any) (any, erro
 	return p.Eval(data)
 }
 
+// Allowance limits the cost of several evaluations together, so that many expressions that cost little
+// enough each don't keep a worker.
+type Allowance struct{ Cost uint64 }
+
+// errSpent is the error of evaluations after the allowance was used up.
+var errSpent = errors.New("the expressions together cost too much")
+
+// Eval is [Eval] within the allowance.
+func (a *Allowance) Eval(env *reference.Variables, expr string, data map[string]any) (any, error) {
+	p, err := compile(env, expr)
+	if err != nil {
+		return nil, err
+	}
+	if a.Cost == 0 {
+		return nil, errSpent
+	}
+	value, cost, err := p.Measure(data)
+	a.Cost -= min(a.Cost, cost)
+	return value, err
+}
+
+// Bool is [Bool] within the allowance.
+func (a *Allowance) Bool(env *reference.Variables, expr string, data map[string]any) (bool, error) {
+	return truth(a.Eval(env, expr, data))
+}
+
 // String evaluates an expression that yields a string.
 func String(env *reference.Variables, expr string, data map[string]any) (string, error) {
 	value, err := Eval(env, expr, data)
@@ -68,7 +94,11 @@ func String(env *reference.Variables, expr string, data map[string]any) (string,
 // Bool evaluates an expression that yields true or false. A value that doesn't exist yet is
 // false.
 func Bool(env *reference.Variables, expr string, data map[string]any) (bool, error) {
-	value, err := Eval(env, expr, data)
+	return truth(Eval(env, expr, data))
+}
+
+// truth returns a value as true or false.
+func truth(value any, err error) (bool, error) {
 	if missing := (*reference.Missing)(nil); errors.As(err, &missing) {
 		return false, nil
 	}

@@ -39,6 +39,7 @@ func (s *session) report(events []verdict.Event) {
 			s.emit(nil, corev1.EventTypeWarning, eventStalled, c.Reason+": "+c.Message)
 		}
 	}
+	failed := map[string]bool{} // one Event for a rule is enough, however many targets there are
 	for _, e := range events {
 		t := &e.Target
 		switch e.Kind {
@@ -52,6 +53,10 @@ func (s *session) report(events []verdict.Event) {
 			s.emit(t, corev1.EventTypeWarning, eventTripped, "rule "+e.Rule+" has reached its limit, and does nothing for "+t.Name)
 		case verdict.Failed:
 			s.Metrics.Erred("rule")
+			if failed[e.Rule] {
+				continue
+			}
+			failed[e.Rule] = true
 			s.emit(t, corev1.EventTypeWarning, eventRuleFailed, fmt.Sprintf("rule %s for %s: %v", e.Rule, t.Name, e.Err))
 		case verdict.Fired:
 			s.fired(e)

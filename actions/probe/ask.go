@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -103,7 +104,7 @@ func (r *reading) ask(ctx context.Context, client *egress.Client, base, host str
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("no answer within %s", r.timeout)
 	case err != nil:
-		return nil, errors.New(executor.Scrub(err.Error(), r.secrets))
+		return nil, errors.New(executor.Scrub(cause(err).Error(), r.secrets))
 	case response.Header.Get("Content-Encoding") != "" && response.Header.Get("Content-Encoding") != "identity":
 		return nil, errors.New("the answer is compressed, which was not asked for")
 	}
@@ -112,6 +113,16 @@ func (r *reading) ask(ctx context.Context, client *egress.Client, base, host str
 		return nil, errors.New(executor.Scrub(err.Error(), r.secrets))
 	}
 	return data, nil
+}
+
+// cause returns an error of the network without the address of this side, whose port differs from
+// poll to poll: each other message would be a change of the status.
+func cause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return fmt.Errorf("%s: %w", op.Op, op.Err)
+	}
+	return err
 }
 
 // queryRequest makes the request of a GraphQL query.

@@ -174,3 +174,32 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d recent firings, %d firings", n, len(status.Firings))
 	}
 }
+
+// TestCost ends the evaluation of expressions that cost too much together.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	var rules strings.Builder
+	for i := range 32 {
+		fmt.Fprintf(&rules, "- {name: r%d, when: '%d == 0 || [1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, [1,2,3,4,5,6,7,8,9].all(c, [1,2,3,4,5,6,7,8,9].all(d, a + b + c + d > 0))))'}\n", i, i)
+	}
+	_, plan, err := compiled(t, graphql+rules.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Reading
+	for i := range 100 {
+		r.Polls = append(r.Polls, Poll{Name: fmt.Sprint("pod-", i), Data: answer("ok")})
+	}
+	fired, failed := 0, 0
+	for _, e := range plan.Next(&v1alpha1.MonitorStatus{}, States{}, r, time.Unix(1e9, 0)) {
+		switch {
+		case e.Kind == Fired:
+			fired++
+		case strings.Contains(e.Err.Error(), "cost too much"):
+			failed++
+		}
+	}
+	if fired == 0 || fired > 1000 || failed == 0 {
+		t.Errorf("%d rules have fired, %d have cost too much", fired, failed)
+	}
+}
