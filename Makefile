@@ -6,13 +6,15 @@ GO      ?= go
 # compiled once, and linked without a C linker. Only the race detector needs cgo.
 export CGO_ENABLED := 0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# The digests of the released images of the applier and of the manager, to make the
-# programs of a release.
+# The digests of the released images of the applier, of the manager and of pequod-actions, to make
+# the programs of a release.
 IMAGE_DIGEST ?=
 MANAGER_DIGEST ?=
+ACTIONS_DIGEST ?=
 LDFLAGS := -s -w -X github.com/pequod-io/pequod/internal/version.linked=$(VERSION)
 LDFLAGS += $(if $(IMAGE_DIGEST),-X github.com/pequod-io/pequod/internal/version.imageDigest=$(IMAGE_DIGEST))
 LDFLAGS += $(if $(MANAGER_DIGEST),-X github.com/pequod-io/pequod/internal/version.managerDigest=$(MANAGER_DIGEST))
+LDFLAGS += $(if $(ACTIONS_DIGEST),-X github.com/pequod-io/pequod/internal/version.actionsDigest=$(ACTIONS_DIGEST))
 
 # kustomize, which libraries for Kubernetes import, can load Go plugins. Without this
 # tag the linker would keep every exported method, which makes programs 30 to 70 % larger.
@@ -82,7 +84,7 @@ demo: ## Print a CRD and a ResourceGraph
 	$(GO) run ./cmd/pequod crd generate -p embedded:webservice
 	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml
 
-build: ## Build bin/pequod, bin/pequod-applier and bin/pequod-manager
+build: ## Build bin/pequod, bin/pequod-applier, bin/pequod-manager and bin/pequod-actions
 	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # Packages whose tests use the test cluster, the longest first. It is built while the other tests run.
@@ -154,7 +156,7 @@ GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
 
 release-check: notices ## Check .goreleaser.yaml, and build the archives of a release in dist/
 	$(GO) run $(GORELEASER) check
-	digest=sha256:$$(printf '0%.0s' $$(seq 64)) && IMAGE_DIGEST=$$digest MANAGER_DIGEST=$$digest $(GO) run $(GORELEASER) release --snapshot --clean --skip=before,sign,sbom
+	digest=sha256:$$(printf '0%.0s' $$(seq 64)) && IMAGE_DIGEST=$$digest MANAGER_DIGEST=$$digest ACTIONS_DIGEST=$$digest $(GO) run $(GORELEASER) release --snapshot --clean --skip=before,sign,sbom
 	$(GO) run ./config/plugins dist
 
 # GOVULNCHECK is not a tool of go.mod, because its dependencies are not ours.
