@@ -35,7 +35,9 @@ func newEnv(t *testing.T) *env {
 // run starts the program, which may connect to the server.
 func (e *env) run(t *testing.T, args ...string) *process.Process {
 	t.Helper()
-	return installed.Start(t, e.Cluster, e.as, append([]string{"--allow-egress=127.0.0.0/8,http://127.0.0.1"}, args...)...)
+	p := installed.Start(t, e.Cluster, e.as, append([]string{"--allow-egress=127.0.0.0/8,http://127.0.0.1"}, args...)...)
+	t.Cleanup(func() { e.SearchOutput(context.WithoutCancel(t.Context()), t, "the log of "+name, p.Log.String()) })
+	return p
 }
 
 // withoutLease are the arguments of a program that is started after the last one has been killed,

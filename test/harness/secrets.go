@@ -16,11 +16,12 @@ import (
 // occur by chance.
 const minSecret = 7
 
-var resourceGraphs = schema.GroupVersionResource{Group: "platform.pequod.io", Version: "v1alpha1", Resource: "resourcegraphs"}
+// withStatus are the kinds of Pequod with a status in the namespaces of users.
+var withStatus = []string{"resourcegraphs", "actions", "monitors", "receivers"}
 
 // SearchSecrets fails the test if a value of a Secret of its namespace is in an Event,
-// in an inventory, or in the status of a ResourceGraph, which includes its history. It
-// runs at the end of every test and ignores errors: the server may be gone.
+// in an inventory, or in the status of a graph, an Action, a Monitor or a Receiver, which
+// includes its history. It runs at the end of every test and ignores errors: the server may be gone.
 func (c *Cluster) SearchSecrets(ctx context.Context, t testing.TB) {
 	t.Helper()
 	values := c.secretValues(ctx)
@@ -31,11 +32,15 @@ func (c *Cluster) SearchSecrets(ctx context.Context, t testing.TB) {
 	// The API server stores the Events of both API groups as the same objects.
 	shown["an Event"], _ = c.Client.EventsV1().Events(c.Namespace).List(ctx, metav1.ListOptions{})
 	shown["an inventory"], _ = c.Client.CoreV1().ConfigMaps(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "pequod.io/inventory"})
-	graphs, err := c.Dynamic.Resource(resourceGraphs).Namespace(c.Namespace).List(ctx, metav1.ListOptions{})
-	if err == nil {
-		for _, graph := range graphs.Items {
-			status, _, _ := unstructured.NestedMap(graph.Object, "status")
-			shown["the status of "+graph.GetName()] = status
+	for _, resource := range withStatus {
+		kind := schema.GroupVersionResource{Group: "platform.pequod.io", Version: "v1alpha1", Resource: resource}
+		objects, err := c.Dynamic.Resource(kind).Namespace(c.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			continue
+		}
+		for _, obj := range objects.Items {
+			status, _, _ := unstructured.NestedMap(obj.Object, "status")
+			shown["the status of "+obj.GetKind()+" "+obj.GetName()] = status
 		}
 	}
 	for where, v := range shown {
