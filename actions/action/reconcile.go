@@ -25,6 +25,9 @@ const timeout = 2 * time.Minute
 // what others have written.
 const conflictPause = 100 * time.Millisecond
 
+// conflicts is how often a write that conflicts is repeated at once.
+const conflicts = 5
+
 // Reconcile does the next step of an Action.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
 	began, outcome := r.Now(), "success"
@@ -99,11 +102,34 @@ func (s *session) store(ctx context.Context) (reconcile.Result, error) {
 	before := s.a.DeepCopy()
 	s.a.Status = *s.next
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := s.client.Status().Patch(ctx, s.a, patch, client.FieldOwner(fieldManager)); err != nil {
+	err := s.client.Status().Patch(ctx, s.a, patch, client.FieldOwner(fieldManager))
+	for range conflicts {
+		if !apierrors.IsConflict(err) || s.recorded {
+			break
+		}
+		err = s.storeBeside(ctx, before, err)
+	}
+	if err != nil {
 		return written(err)
 	}
 	s.stored(&before.Status)
 	return s.later(), nil
+}
+
+// storeBeside writes the next status after a conflict with a change of anything but the status.
+// Otherwise the answer of a server would be lost, and its request would be sent again. If the status
+// was changed, another process has recorded something, and the conflict is returned.
+func (s *session) storeBeside(ctx context.Context, before *v1alpha1.Action, conflict error) error {
+	live := &v1alpha1.Action{}
+	if err := s.live.Get(ctx, client.ObjectKeyFromObject(before), live); err != nil {
+		return err
+	}
+	if live.UID != before.UID || !equality.Semantic.DeepEqual(live.Status, before.Status) {
+		return conflict
+	}
+	patch := client.MergeFromWithOptions(live.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	live.Status = *s.next
+	return s.client.Status().Patch(ctx, live, patch, client.FieldOwner(fieldManager))
 }
 
 // stored takes notice of a write, and reports what it has changed. A run that it has recorded has

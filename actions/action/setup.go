@@ -51,6 +51,8 @@ type Options struct {
 type reconciler struct {
 	Options
 	client client.Client
+	// live reads what the cache may not show yet.
+	live   client.Reader
 	events events.EventRecorder
 
 	memory
@@ -65,7 +67,10 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}
-	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"), memory: newMemory()}
+	r := &reconciler{
+		Options: o, client: mgr.GetClient(), live: mgr.GetAPIReader(),
+		events: mgr.GetEventRecorder("pequod-actions"), memory: newMemory(),
+	}
 	c, err := controller.New("action", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),

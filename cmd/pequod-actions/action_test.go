@@ -233,6 +233,26 @@ func TestUnansweredRefused(t *testing.T) {
 	}
 }
 
+// TestLabelledWhileAsked has an Action get a label while its server answers. The answer is recorded
+// although the Action has changed, and the request isn't sent again.
+func TestLabelledWhileAsked(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	actions := e.Await(t, "platform.pequod.io/v1alpha1", "Action", "")
+	e.host.after = func() {
+		patch := []byte(`{"metadata":{"labels":{"team":"blue"}}}`)
+		if _, err := actions.Patch(t.Context(), "db", "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	e.run(t)
+	e.action(t, "db", "1", "")
+	e.status(t, "db", reason("RunSucceeded"))
+	if runs, posts, _ := e.host.counts(); runs != 1 || posts != 1 {
+		t.Errorf("%d runs with %d requests", runs, posts)
+	}
+}
+
 // TestQuickly changes the inputs of an Action to others and back while it runs. One run is open
 // at any time, and the last one has the last inputs.
 func TestQuickly(t *testing.T) {
