@@ -133,6 +133,7 @@ func TestWebhook(t *testing.T) {
 		})
 		e.status(t, "db", reason("RunSucceeded"))
 	}
+	last := ""
 	for i, test := range []struct {
 		name, url, delivery, body string
 		change                    func(http.Header)
@@ -155,8 +156,12 @@ func TestWebhook(t *testing.T) {
 		if code := send(t, test.url, test.delivery, test.body, test.change); code != test.code {
 			t.Errorf("%s: %d, want %d", test.name, code, test.code)
 		}
-		if i < 3 {
+		switch {
+		case i < 2:
 			runs(test.runs)
+			last = e.requested(t, "db")
+		case e.requested(t, "db") != last:
+			t.Errorf("%s: a reconciliation was requested", test.name)
 		}
 	}
 	runs(4)
