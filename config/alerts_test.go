@@ -56,6 +56,14 @@ var alertCases = map[string]alertCase{
 		noisy: `pequod_reconcile_total{controller="transform",result="error"} 0+12x40`, fires: []string{`{controller="transform"}`},
 		quiet: `pequod_reconcile_total{controller="transform",result="success"} 0+12x40`,
 	},
+	"PequodHistoryMissed": {
+		noisy: `pequod_history_missed_total{table="runs"} 0+1x40`, fires: []string{`{table="runs"}`},
+		quiet: `pequod_history_missed_total{table="runs"} 3x40`,
+	},
+	"PequodHistoryFailing": {
+		noisy: `pequod_history_failures_total{table="runs"} 0+1x40`, fires: []string{`{table="runs"}`},
+		quiet: "pequod_history_failures_total{table=\"runs\"} 0+1x40\npequod_history_stored_total{table=\"runs\"} 0+1x40",
+	},
 	"PequodGraphStalled": {
 		noisy: `pequod_graphs{namespace="shop",condition="Stalled",status="True"} 2x40`, fires: []string{`{namespace="shop"}`},
 		quiet: `pequod_graphs{namespace="shop",condition="Reconciling",status="True"} 2x40`,

@@ -50,6 +50,7 @@ func ownMetrics() map[string][]string {
 	reg := prometheus.NewPedanticRegistry()
 	appliermetrics.New(reg)
 	actionmetrics.NewMonitors(reg, actionmetrics.New(reg))
+	actionmetrics.NewHistory(reg)
 	operatormetrics.NewRenders(reg)
 	operatormetrics.NewSources(reg, func() cache.Stats { return cache.Stats{} })
 	operatormetrics.NewTransforms(reg)

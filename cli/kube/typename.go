@@ -33,6 +33,11 @@ var ownTypes = map[string]string{
 	"action": "Action", "actions": "Action",
 }
 
+// OwnKind returns the kind of a type that is one of Pequod's own, or "".
+func OwnKind(kind string) string {
+	return ownTypes[strings.TrimSuffix(strings.ToLower(kind), "."+v1alpha1.Group)]
+}
+
 // ParseObject returns the type and the name in the arguments NAME, TYPE/NAME or TYPE NAME.
 // Without a type, it is resourcegraph.
 func ParseObject(args []string) (kind, name string, err error) {
@@ -58,7 +63,7 @@ func ParseObject(args []string) (kind, name string, err error) {
 // Find returns the object of a type, which is named as for kubectl, and a name. It doesn't read
 // the object.
 func (f *ConnectionFlags) Find(ctx context.Context, client *cluster.Client, kind, name, namespace string) (Object, error) {
-	gvk := v1alpha1.GroupVersion.WithKind(ownTypes[strings.TrimSuffix(strings.ToLower(kind), "."+v1alpha1.Group)])
+	gvk := v1alpha1.GroupVersion.WithKind(OwnKind(kind))
 	if gvk.Kind == "" {
 		var err error
 		if gvk, err = f.kindOf(kind); err != nil {

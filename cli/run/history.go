@@ -34,14 +34,15 @@ type historyOptions struct {
 	allNamespaces bool
 	// output is the value of -o, one of historyFormats or a template.
 	output string
+	rows   rowOptions
 }
 
 // newHistoryCommand returns the command "history".
 func newHistoryCommand(env command.Env) *cobra.Command {
 	o := &historyOptions{}
 	cmd := &cobra.Command{
-		Use:   "history [NAME]",
-		Short: "Show the finished executions of graphs in a cluster",
+		Use:   "history [NAME | TYPE/NAME | TYPE NAME]",
+		Short: "Show the finished executions of graphs and runs of Actions",
 		Long: `Show the last 10 finished executions of a ResourceGraph, the newest last: how each
 ended, why it began, how many objects it created, updated and deleted, and the message of
 the graph's condition Ready at its end. Without a name, show the last one of each ResourceGraph in
@@ -55,6 +56,14 @@ a user asked for them. If there are more than 10 entries, those of other reasons
 are dropped first. An object counts in one entry only. A graph that stalls before anything is executed, for example because
 its service account is missing, adds none either; 'pequod status' has the reason.
 
+With action/NAME, show the last 10 finished runs of an Action.
+
+With --from postgres, read the history from the database in which pequod-actions stores it
+with its flag --history-url-file. It has what the status doesn't have any more, also of
+objects that were deleted. The newest 50 entries are shown, or with --all all. The cluster
+isn't asked. The file has a URL such as postgres://USER:PASSWORD@HOST/DATABASE, so that no
+password is on the command line.
+
 The applier in the cluster records the history in the status of the ResourceGraph.
 Graphs that only 'pequod apply' executed have none.
 
@@ -65,24 +74,48 @@ The exit code is 0; or 2 if the cluster could not be reached, or has no such gra
 no ResourceGraph for it.`,
 		Example: `  pequod history web-1b2c3d4e -n shop
   pequod history -n shop
+  pequod history action/production-pg -n shop
+
+  # The last 30 days, from the database
+  pequod history web-1b2c3d4e -n shop --from postgres --history-url-file url.txt --since 30d
 
   # The reasons of failures
   pequod history web-1b2c3d4e -n shop -o jsonpath='{.revisions[?(@.result=="Failed")].message}'`,
-		Args: cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.rows.check(len(args) > 0); err != nil {
+				return err
+			}
 			switch {
 			case o.allNamespaces && (len(args) > 0 || cmd.Flags().Changed("namespace")):
 				return errors.New("-A cannot be combined with a name or -n")
 			case len(args) == 0:
 				return o.list(cmd.Context(), env)
 			}
-			return o.run(cmd.Context(), env, args[0])
+			kind, name, err := kube.ParseObject(args)
+			if err != nil {
+				return err
+			}
+			switch kube.OwnKind(kind) {
+			case "ResourceGraph":
+				return o.run(cmd.Context(), env, name)
+			case "Action":
+				return o.runAction(cmd.Context(), env, name)
+			}
+			return fmt.Errorf("%q: only ResourceGraphs and Actions have a history", kind)
 		},
 	}
 	o.ConnectionFlags.AddFlags(cmd)
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the graph")
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
 	output.Choice(cmd, &o.output, "text", historyFormats)
+	fl := cmd.Flags()
+	command.Choice(cmd, &o.rows.from, "from", "", fromStatus, []string{fromStatus, fromPostgres}, "where the history is read: status, that of the objects in the cluster, or postgres")
+	fl.StringVar(&o.rows.urlFile, "history-url-file", "", "file with the URL of the database for --from postgres")
+	command.Must(cmd.MarkFlagFilename("history-url-file"))
+	fl.StringVar(&o.rows.since, "since", "", "only entries that ended within this time, such as 12h or 30d")
+	command.Must(cmd.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions))
+	fl.BoolVar(&o.rows.all, "all", false, "show all entries of the database, and not only the newest 50")
 	names := kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.namespace)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 {
@@ -98,14 +131,10 @@ func (o *historyOptions) run(ctx context.Context, env command.Env, name string) 
 	if err := kube.CheckNames(o.namespace, []string{name}); err != nil {
 		return err
 	}
-	a, err := o.Connect(kube.PrintWarnings(env.Err))
+	owner := inventory.Owner{Namespace: o.namespace, Name: name}
+	revisions, err := o.revisions(ctx, env, owner)
 	if err != nil {
 		return err
-	}
-	owner := inventory.Owner{Namespace: o.namespace, Name: name}
-	revisions, err := a.History(ctx, owner)
-	if err != nil {
-		return kube.Error(err)
 	}
 	return command.OutputError(o.write(env, owner, revisions))
 }
@@ -122,7 +151,7 @@ func (o *historyOptions) write(env command.Env, owner inventory.Owner, revisions
 		_, err := fmt.Fprintln(env.Out, graphName(owner.Name))
 		return err
 	case len(revisions) == 0:
-		fmt.Fprintf(env.Err, "pequod: graph %s: no execution has finished yet\n", owner)
+		fmt.Fprintf(env.Err, "pequod: graph %s: no execution has finished%s\n", owner, o.rows.within())
 		return nil
 	}
 	_, err := io.WriteString(env.Out, historyTable(revisions, o.output == "wide", style.TerminalWidth(env.Out)))

@@ -31,6 +31,7 @@ type options struct {
 	exec       bool
 	concurrent int
 	receivers  receivers
+	history    historyOptions
 }
 
 // program returns the program, whose flags set o.
@@ -45,6 +46,7 @@ func (o *options) program() incluster.Program {
 			fs.BoolVar(&o.exec, "enable-exec", false, "let Monitors run commands in containers, as their service accounts")
 			fs.IntVar(&o.concurrent, "concurrent", 8, "number of Actions, and of Monitors, that are processed at the same time")
 			o.receivers.addFlags(fs)
+			o.history.addFlags(fs)
 		},
 		Check: o.check,
 		Serve: o.serve,

@@ -49,6 +49,9 @@ func (o *options) check() (err error) {
 	if o.pods, err = egress.ParseNetworks("--monitor-networks", o.networks); err != nil {
 		return fmt.Errorf("--monitor-networks: %w", err)
 	}
+	if err := o.history.check(); err != nil {
+		return err
+	}
 	return o.receivers.check()
 }
 
@@ -68,7 +71,13 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 		p.Scopes[v1alpha1.GroupVersion.WithKind(kind)] = meta.RESTScopeNamespace
 		p.Needs = append(p.Needs, v1alpha1.GroupVersion.WithResource(resource))
 	}
+	if err := o.history.prepare(&p, scheme); err != nil {
+		return err
+	}
 	p.Setup = func(m manager.Manager) error {
+		if err := o.history.setup(m); err != nil {
+			return err
+		}
 		accounts := identity.New(m.GetConfig(), m.GetHTTPClient())
 		connect := func(allowed egress.Allowed) *egress.Client {
 			return egress.New(egress.Options{Allowed: allowed, Forbidden: servers(config.Host), UserAgent: m.GetConfig().UserAgent})

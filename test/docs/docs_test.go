@@ -90,6 +90,7 @@ var noSession = map[string]string{
 	"docs/ci.md":           "its files are for other systems; test/action runs their scripts",
 	"docs/consequences.md": "it is generated; make consequences measures its rules",
 	"docs/design.md":       "it follows the code, and has a picture but no commands",
+	"docs/history.md":      "it needs a database; cmd/pequod-actions and cli/run test it with one",
 	"docs/glossary.md":     "it explains terms",
 	"docs/lock.md":         "it needs a registry; the script module_lock.txtar has one",
 	"docs/migrate.md":      "it needs the inventories of other tools; the script adopt_from.txtar has them",

@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// timeout limits one use of the database, and the time to connect to it.
+const timeout = 10 * time.Second
+
+// maxURL is the size of the largest file with a URL.
+const maxURL = 8 << 10
+
+// Store is the history in one database. It has at most one connection, and connects again after
+// an error. It is safe for concurrent use.
+type Store struct {
+	file string
+	// migrate is set if the tables are created.
+	migrate bool
+
+	mu   sync.Mutex
+	conn *pgx.Conn // nil if it isn't connected
+	// secret is the password of the last connection.
+	secret string
+}
+
+// Open returns the history in the database whose URL, as of libpq, is in a file. It sends
+// nothing. The file is read for each connection, so that a password can be replaced.
+func Open(file string) *Store { return &Store{file: file, migrate: true} }
+
+// OpenReadOnly is Open for a database whose tables exist.
+func OpenReadOnly(file string) *Store { return &Store{file: file} }
+
+// CheckURL returns an error unless the file has a URL of a connection. The error never has its
+// contents.
+func CheckURL(file string) error {
+	_, err := parse(file)
+	return err
+}
+
+// parse returns the configuration in a file.
+func parse(file string) (*pgx.ConnConfig, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	text := strings.TrimSpace(string(raw))
+	if len(text) > maxURL || !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
+		return nil, fmt.Errorf("%s: want one URL such as postgres://USER:PASSWORD@HOST/DATABASE", file)
+	}
+	config, err := pgx.ParseConfig(text)
+	if err != nil {
+		// The library's error quotes the URL.
+		return nil, fmt.Errorf("%s: the URL is not valid; want postgres://USER:PASSWORD@HOST/DATABASE", file)
+	}
+	if config.ConnectTimeout == 0 || config.ConnectTimeout > timeout {
+		config.ConnectTimeout = timeout
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "pequod"
+	}
+	return config, nil
+}
+
+// use calls do with the connection. After an error it connects again the next time.
+func (s *Store) use(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if s.conn == nil || s.conn.IsClosed() {
+		if err := s.connect(ctx); err != nil {
+			return s.clean(err)
+		}
+	}
+	if err := do(ctx, s.conn); err != nil {
+		s.close()
+		return s.clean(err)
+	}
+	return nil
+}
+
+// connect connects, and creates the tables.
+func (s *Store) connect(ctx context.Context) error {
+	config, err := parse(s.file)
+	if err != nil {
+		return err
+	}
+	s.secret = config.Password
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	s.conn = conn
+	if !s.migrate {
+		return nil
+	}
+	if err := migrate(ctx, conn, migrations); err != nil {
+		s.close()
+		return err
+	}
+	return nil
+}
+
+// close drops the connection.
+func (s *Store) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = s.conn.Close(ctx) // the server notices by itself
+	s.conn = nil
+}
+
+// Close ends the connection.
+func (s *Store) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil {
+		s.close()
+	}
+}
+
+// clean returns an error in one line, without the password.
+func (s *Store) clean(err error) error {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if s.secret != "" {
+		text = strings.ReplaceAll(text, s.secret, "***")
+	}
+	return errors.New("history in PostgreSQL: " + text)
+}
