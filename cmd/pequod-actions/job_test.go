@@ -80,18 +80,6 @@ func (j *jobs) lines(name string) []string {
 	return strings.Fields(string(data))
 }
 
-// the returns the only Job of the namespace, or an error.
-func (j *jobs) the(ctx context.Context) (*batchv1.Job, error) {
-	list, err := j.Client.BatchV1().Jobs(j.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	if len(list.Items) != 1 {
-		return nil, fmt.Errorf("%d Jobs", len(list.Items))
-	}
-	return &list.Items[0], nil
-}
-
 // message returns the message of the run of an Action.
 func (j *jobs) message(t *testing.T, name string) string {
 	t.Helper()
@@ -118,10 +106,7 @@ func TestJob(t *testing.T) {
 		}
 		return reason("RunSucceeded")(status)
 	})
-	job, err := j.the(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := j.list(t)[0]
 	spec := job.Spec.Template.Spec
 	security := spec.Containers[0].SecurityContext
 	if !*spec.SecurityContext.RunAsNonRoot || *security.AllowPrivilegeEscalation || security.Capabilities.Drop[0] != "ALL" || spec.ServiceAccountName != "runner" || *job.Spec.BackoffLimit != 0 {
@@ -236,4 +221,55 @@ func TestJobCancelled(t *testing.T) {
 	if got := strings.Join(j.lines("remove"), " "); got != `Destroy:{"id":"$(HOME) costs 5$"}` {
 		t.Errorf("lines: %s", got)
 	}
+}
+
+// TestJobAwaited changes the inputs of an Action whose Job runs: the Job is cancelled, and the next
+// one begins when its Pod is gone. With an approval, no Job exists before it. A Pod whose image
+// can't be pulled is reported while the run waits for it.
+func TestJobAwaited(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t, map[string]string{
+		"first":  `trap "sleep 1; echo ended >> $out/order; exit 1" TERM; echo first >> $out/order; while :; do sleep 0.1; done`,
+		"second": `echo second >> $out/order`,
+	})
+	j.run(t)
+	j.job(t, "changed", j.template("first"), "  onChangeWhileRunning: Cancel")
+	harness.Eventually(t, patience, func(context.Context) error {
+		if got := j.lines("order"); len(got) != 1 {
+			return fmt.Errorf("lines: %v", got)
+		}
+		return nil
+	})
+	j.job(t, "changed", j.template("second"), "  onChangeWhileRunning: Cancel")
+	j.status(t, "changed", reason("RunSucceeded"))
+	if got := strings.Join(j.lines("order"), " "); got != "first ended second" {
+		t.Errorf("lines: %s", got)
+	}
+	before := len(j.list(t))
+	j.job(t, "approved", j.template("second"), "  approval: Required")
+	j.status(t, "approved", reason("WaitingForApproval"))
+	if after := len(j.list(t)); after != before {
+		t.Errorf("%d Jobs before the approval, not %d", after, before)
+	}
+	a := j.Get(t, "platform.pequod.io/v1alpha1", "Action", "approved")
+	digest, _, _ := unstructured.NestedString(a.Object, "status", "plan", "digest")
+	j.annotate(t, "approved", digest)
+	j.status(t, "approved", reason("RunSucceeded"))
+	j.job(t, "pulling", `job: {template: {spec: {containers: [{name: main, image: "app:missing"}]}}}`, "")
+	harness.Eventually(t, patience, func(context.Context) error {
+		if m := j.message(t, "pulling"); !strings.Contains(m, "container main waits: ImagePullBackOff") {
+			return fmt.Errorf("message: %s", m)
+		}
+		return nil
+	})
+}
+
+// list returns the Jobs of the namespace.
+func (j *jobs) list(t *testing.T) []batchv1.Job {
+	t.Helper()
+	list, err := j.Client.BatchV1().Jobs(j.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
 }
