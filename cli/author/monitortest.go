@@ -1,6 +1,7 @@
 package author
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,8 +16,10 @@ import (
 
 // monitorTestOptions are the flags of monitor test.
 type monitorTestOptions struct {
-	// file has the Monitor, and state the recorded answers.
-	file, state string
+	// filenames has one file, which has the Monitor.
+	filenames []string
+	// state is the file with the recorded answers.
+	state string
 }
 
 // newMonitorTestCommand returns the command "monitor test".
@@ -37,9 +40,9 @@ an answer is {status, headers, body}, and for the probe object it is the object.
 		RunE:    func(*cobra.Command, []string) error { return o.run(env) },
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&o.file, "file", "f", "", "file with the Monitor")
+	fl.StringArrayVarP(&o.filenames, "filename", "f", nil, "file with the Monitor")
 	fl.StringVar(&o.state, "state", "", "file with the recorded answers")
-	command.Must(cmd.MarkFlagRequired("file"))
+	command.Must(cmd.MarkFlagRequired("filename"))
 	command.Must(cmd.MarkFlagRequired("state"))
 	return cmd
 }
@@ -47,7 +50,11 @@ an answer is {status, headers, body}, and for the probe object it is the object.
 // run prints one line for each poll of a target. The exit code is 1 if the Monitor or the
 // recording is wrong, and 2 if they can't be read.
 func (o *monitorTestOptions) run(env command.Env) error {
-	text, err := os.ReadFile(o.file)
+	if len(o.filenames) != 1 {
+		return errors.New("--filename: one Monitor is tested at a time")
+	}
+	file := o.filenames[0]
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return command.FileError(err)
 	}
@@ -57,7 +64,7 @@ func (o *monitorTestOptions) run(env command.Env) error {
 	}
 	m, err := simulate.ReadMonitor(text)
 	if err != nil {
-		return o.wrong(env, o.file, err)
+		return o.wrong(env, file, err)
 	}
 	answers, err := simulate.ReadRecording(recorded)
 	if err != nil {
@@ -65,7 +72,7 @@ func (o *monitorTestOptions) run(env command.Env) error {
 	}
 	lines, err := simulate.Run(m, answers)
 	if err != nil {
-		return o.wrong(env, o.file, err)
+		return o.wrong(env, file, err)
 	}
 	return command.OutputError(printLines(env.Out, lines))
 }

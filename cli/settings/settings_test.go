@@ -48,7 +48,7 @@ var userFlags = []string{
 	// What one question is about, and instances that are edited.
 	"api-version", "max-depth", "modeline",
 	// A server of Actions that is checked, and recorded answers of an application.
-	"ca-file", "file", "inputs", "poll-interval", "state", "token-file",
+	"ca-file", "inputs", "poll-interval", "state", "token-file",
 	// Where history is read, and how much of it.
 	"all", "history-url-file", "since",
 	// The hosts that an installed program may connect to.
