@@ -50,6 +50,8 @@ func typed(t *testing.T, apiVersion, kind string) any {
 		return &networkingv1.Ingress{}
 	case "policy/v1 PodDisruptionBudget":
 		return &policyv1.PodDisruptionBudget{}
+	case "platform.pequod.io/v1alpha1 Action":
+		return &v1alpha1.Action{}
 	case "platform.pequod.io/v1alpha1 Monitor":
 		return &v1alpha1.Monitor{}
 	case "rbac.authorization.k8s.io/v1 Role":

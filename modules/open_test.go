@@ -30,7 +30,7 @@ func TestOpenErrors(t *testing.T) {
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefInline}, modules.Place{}, `inline: has no .cue file`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefInline, Ref: "package x", Path: "y"}, modules.Place{}, `inline: no directory "y" in the module`},
 		{v1alpha1.CueRef{Type: "ftp"}, modules.Place{}, `unknown module source "ftp"; known: embedded, oci, git, configmap, inline, path`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "shop"}, modules.Place{}, `no embedded module "shop"; there are: application, backup, database, targetapp, webservice`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "shop"}, modules.Place{}, `no embedded module "shop"; there are: application, backup, database, databasecluster, targetapp, webservice`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "none"}, modules.Place{BaseDir: "platform"}, `platform/none: no such file or directory`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "modules.go"}, modules.Place{}, `modules.go: not a directory`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", Verify: &v1alpha1.Verify{}}, modules.Place{}, `verification of modules is not supported`},
