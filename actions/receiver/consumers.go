@@ -23,6 +23,8 @@ type consumers struct {
 
 	mu sync.Mutex
 	of map[types.NamespacedName]*consumer
+	// ended is set when no more sources may begin.
+	ended bool
 }
 
 // consumer is the source of one generation of a Receiver.
@@ -49,8 +51,9 @@ func (c *consumers) Start(ctx context.Context) error {
 	c.ctx = ctx
 	close(c.begun)
 	<-ctx.Done()
-	c.mu.Lock() // no other source begins
-	defer c.mu.Unlock()
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock() // a source that reports while it ends needs the lock
 	c.wait.Wait()
 	return nil
 }
@@ -74,8 +77,8 @@ func (c *consumers) ensure(ctx context.Context, a *v1alpha1.Receiver, run func(c
 	if known != nil {
 		known.stop()
 	}
-	if c.ctx.Err() != nil {
-		return false, c.ctx.Err()
+	if c.ended {
+		return false, context.Canceled
 	}
 	within, stop := context.WithCancel(c.ctx)
 	next := &consumer{key: key, stop: stop, done: make(chan struct{})}
