@@ -137,8 +137,8 @@ func (j Jobs) Observe(ctx context.Context, run executor.Run, name string) (*exec
 		return nil, nil, err
 	}
 	var end *corev1.ContainerStateTerminated
-	if pod != nil && len(pod.Status.ContainerStatuses) > 0 {
-		end = pod.Status.ContainerStatuses[0].State.Terminated
+	if pod != nil {
+		end = endOf(pod, job.Spec.Template.Spec.Containers[0].Name)
 	}
 	condition := finished(job)
 	switch {
@@ -157,6 +157,17 @@ func (j Jobs) Observe(ctx context.Context, run executor.Run, name string) (*exec
 		o.Permanent = condition.Reason == batchv1.JobReasonPodFailurePolicy
 	}
 	return o, end, j.expire(ctx, run, job)
+}
+
+// endOf returns the end of a container, or nil. The kubelet sorts statuses by name, not in the
+// order of the Pod.
+func endOf(pod *corev1.Pod, container string) *corev1.ContainerStateTerminated {
+	for i := range pod.Status.ContainerStatuses {
+		if c := &pod.Status.ContainerStatuses[i]; c.Name == container {
+			return c.State.Terminated
+		}
+	}
+	return nil
 }
 
 // finished returns the condition by which a Job has ended, or nil.
