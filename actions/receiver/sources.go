@@ -130,16 +130,17 @@ func (r *reconciler) poll(ctx context.Context, a *v1alpha1.Receiver, report func
 		state = poll.State{ETag: s.ETag, LastModified: s.LastModified, Done: s.Done}
 	}
 	failures := map[string]int{}
+	written := state // what the status has
 	for ctx.Err() == nil {
 		next, err := r.pollOnce(ctx, a, state, failures)
-		if !same(state, next) {
-			stored := r.update(ctx, a, func(s *v1alpha1.ReceiverStatus) {
+		if !same(written, next) { // also after an update that failed
+			failed := r.update(ctx, a, func(s *v1alpha1.ReceiverStatus) {
 				s.Poll = &v1alpha1.PollStatus{Feed: feed, ETag: next.ETag, LastModified: next.LastModified, Done: next.Done}
 			})
-			err = errors.Join(err, stored)
-			if stored != nil {
-				next.ETag, next.LastModified = "", "" // it is written after the next poll
+			if failed == nil {
+				written = next
 			}
+			err = errors.Join(err, failed)
 		}
 		state = next
 		if ctx.Err() == nil {
