@@ -54,6 +54,7 @@ func (p *Prober) Read(ctx context.Context, m *v1alpha1.Monitor, timeout time.Dur
 	case target == nil:
 		return verdict.Reading{}, fmt.Errorf("spec.target is required")
 	}
+	p.Forget(types.NamespacedName{Namespace: m.Namespace, Name: m.Name}) // an older spec may have had an object
 	header, secrets, err := p.headers(ctx, m)
 	if err != nil {
 		return verdict.Reading{}, err

@@ -33,10 +33,10 @@ type Watches struct {
 
 // watched is the object of one Monitor.
 type watched struct {
-	// what is what the watch was begun for.
-	what string
-	stop context.CancelFunc
-	info cache.SharedIndexInformer
+	// subject is the Monitor, the account and the object that the watch was begun for.
+	subject string
+	stop    context.CancelFunc
+	info    cache.SharedIndexInformer
 
 	mu  sync.Mutex
 	err error // of the last list or watch
@@ -63,7 +63,7 @@ func (w *Watches) Forget(name types.NamespacedName) {
 func (w *Watches) read(ctx context.Context, m *v1alpha1.Monitor) verdict.Poll {
 	probe := m.Spec.Probe.Object
 	poll := verdict.Poll{Name: probe.Kind + "." + probe.Name}
-	of, err := w.ensure(m)
+	of, err := w.ensure(ctx, m)
 	if err != nil {
 		poll.Err = err
 		return poll
@@ -87,15 +87,19 @@ func (w *Watches) read(ctx context.Context, m *v1alpha1.Monitor) verdict.Poll {
 	return poll
 }
 
-// ensure returns the watch of a Monitor's object.
-func (w *Watches) ensure(m *v1alpha1.Monitor) (*watched, error) {
+// ensure returns the watch of a Monitor's object. It begins none after ctx is done: the Monitor may
+// be forgotten already, and nothing would end the watch.
+func (w *Watches) ensure(ctx context.Context, m *v1alpha1.Monitor) (*watched, error) {
 	name := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
 	probe := m.Spec.Probe.Object
-	what := fmt.Sprint(m.UID, " ", m.Spec.ServiceAccountName, " ", *probe)
+	subject := fmt.Sprint(m.UID, " ", m.Spec.ServiceAccountName, " ", *probe)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if of := w.of[name]; of != nil && of.what == what {
+	if of := w.of[name]; of != nil && of.subject == subject {
 		return of, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if old := w.of[name]; old != nil {
 		old.stop()
@@ -105,7 +109,7 @@ func (w *Watches) ensure(m *v1alpha1.Monitor) (*watched, error) {
 	if err != nil {
 		return nil, err
 	}
-	of.what = what
+	of.subject = subject
 	w.of[name] = of
 	return of, nil
 }
