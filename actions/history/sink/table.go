@@ -65,6 +65,7 @@ func (t *table[T, R]) keep(obj T) {
 	defer t.mu.Unlock()
 	if t.kept >= maxGone {
 		t.Metrics.Missed(t.name, len(t.unstored(obj)))
+		delete(t.marks, obj.GetUID())
 		return
 	}
 	key := client.ObjectKeyFromObject(obj)
