@@ -38,7 +38,7 @@ func (s *step) apply(ctx context.Context, a *v1alpha1.ReceiverApply) error {
 	defer unlock()
 	for try := 0; ; try++ {
 		exists, err := s.write(ctx, client, object.DeepCopy())
-		// An object that goes meanwhile makes the resourceVersion a bad request.
+		// If the object was deleted meanwhile, its resourceVersion is a bad request.
 		raced := apierrors.IsConflict(err) && !conflicts(err) || exists && apierrors.IsBadRequest(err) && try == 0
 		if !raced || try == maxConflicts {
 			return err

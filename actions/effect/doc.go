@@ -1,11 +1,11 @@
-// Package effect lets messages have effects on objects in the cluster.
+// Package effect performs the effects of messages on objects in the cluster.
 //
 // An effect is one write, and the same write adds a digest of the message to the annotation
 // pequod.io/received of the object. The write has the resourceVersion that was read. So each
 // effect of a message happens once per object, although messages are delivered again after a
 // crash, after an answer that was lost, or to another replica. No other store is needed.
 //
-// [Effects.Perform] is the entry point. message.go decides what a message asks for and receipts.go
-// whether an object has had it, without a cluster; the other files read and write objects, as the
+// [Effects.Perform] is the entry point. message.go evaluates the message and receipts.go finds effects
+// that were done before, both without a cluster. The other files read and write objects, as the
 // service account of the Receiver.
 package effect

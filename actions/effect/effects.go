@@ -23,7 +23,7 @@ type Accounts interface {
 	Dynamic(namespace, account string) (dynamic.Interface, error)
 }
 
-// Effects lets messages have effects. It is safe for concurrent use.
+// Effects performs the effects of messages. It is safe for concurrent use.
 type Effects struct {
 	Accounts Accounts
 	// Mapper finds the resources of kinds.
@@ -41,8 +41,8 @@ type Result struct {
 	Changed, Repeated int
 }
 
-// Perform lets a message have its effects. They are stored when it returns without an error.
-// Otherwise some of them may be, and another delivery of the message does the rest. The error is
+// Perform performs the effects of a message. They are stored when it returns without an error.
+// Otherwise some of them may be stored, and another delivery of the message does the rest. The error is
 // a *[source.Error].
 func (e *Effects) Perform(ctx context.Context, r *v1alpha1.Receiver, m source.Message) (Result, error) {
 	var result Result

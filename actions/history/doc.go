@@ -1,5 +1,5 @@
-// Package history turns what the status of graphs and Actions and the Events about them
-// say into rows, which outlive the status.
+// Package history converts the status of graphs and Actions, and the Events about them, to rows,
+// which outlive the status.
 //
 // [Revisions], [Runs] and [EventOf] are the entry points. They are pure functions. A row has a
 // key that is the same whenever it is read from the cluster: the UID of the object, the generation

@@ -1,6 +1,6 @@
-// Package monitor is the controller of Monitors. It polls targets by package probe, asks package
-// verdict what the readings mean, writes the status, and has package reaction do what rules that
-// have fired ask for.
+// Package monitor is the controller of Monitors. It polls targets by package probe, evaluates
+// the readings by package verdict, writes the status, and executes the reactions of rules that have
+// fired by package reaction.
 //
 // Polls and reactions run in goroutines of their own, one of each for a Monitor at a time, so a
 // server that hangs keeps no worker. A firing is stored in the status before its

@@ -35,8 +35,7 @@ func (r *reconciler) bury(ctx context.Context, a *v1alpha1.Receiver, m source.Me
 	return err
 }
 
-// update changes the status of a Receiver, of which a may be an older state. One that is gone is
-// no error.
+// update changes the stored status of a Receiver; a may be older. A deleted Receiver is no error.
 func (r *reconciler) update(ctx context.Context, a *v1alpha1.Receiver, change func(*v1alpha1.ReceiverStatus)) error {
 	for try := 0; ; try++ {
 		stored := &v1alpha1.Receiver{}

@@ -22,7 +22,7 @@ const timeout = 25 * time.Second
 // maxNote is the number of bytes of an Event's note. The API server allows 1024.
 const maxNote = 1000
 
-// deliver lets a message have its effects, counts it, and writes an Event if they can't be had.
+// deliver performs the effects of a message, counts it, and writes an Event if they fail.
 func (r *reconciler) deliver(ctx context.Context, a *v1alpha1.Receiver, m source.Message) error {
 	began := r.Now()
 	ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -108,7 +108,7 @@ func (r *reconciler) consumed(ctx context.Context, a *v1alpha1.Receiver, s *stat
 	return resync
 }
 
-// reasonOf returns an error without what only pequod-actions knows.
+// reasonOf returns the reason of an error of reading a Secret in a few words.
 func reasonOf(err error) string {
 	switch status := apierrors.APIStatus(nil); {
 	case apierrors.IsNotFound(err):

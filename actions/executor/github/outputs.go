@@ -42,7 +42,8 @@ type artifact struct {
 	Expired bool   `json:"expired"`
 }
 
-// results reads the jobs and the artifacts of a run that has ended, and returns the artifacts. A list that is too long is absent in expressions: a part of it would be a wrong answer.
+// results reads the jobs and the artifacts of a run that has ended, and returns the artifacts. A
+// list that is too long is absent in expressions: a part of it would be a wrong answer.
 func (e *Executor) results(ctx context.Context, run executor.Run, o *executor.Observation) ([]artifact, error) {
 	data := map[string]any{"outputs": map[string]any{}}
 	jobs, complete, err := e.jobs(ctx, run, maxPages, false)
@@ -109,7 +110,8 @@ func (e *Executor) pages(ctx context.Context, run executor.Run, at string, most 
 	return false, nil
 }
 
-// outputs reads the outputs of a run that has succeeded. Those of a destroy are for nobody.
+// outputs reads the outputs of a run that has succeeded. Nothing reads those
+// of a destroy.
 func (e *Executor) outputs(ctx context.Context, run executor.Run, r *workflowRun, artifacts []artifact, o *executor.Observation) error {
 	name := run.Request.GitHubWorkflow.OutputsArtifact
 	if name == "" || run.Purpose == v1alpha1.RunDestroy {

@@ -91,7 +91,8 @@ func (e *Executor) jobs(ctx context.Context, run executor.Run, p *pipeline, page
 	return all, complete, err
 }
 
-// outputs reads the outputs of a pipeline that has succeeded. Those of a destroy are for nobody.
+// outputs reads the outputs of a pipeline that has succeeded. Nothing reads those
+// of a destroy.
 func (e *Executor) outputs(ctx context.Context, run executor.Run, jobs []job, o *executor.Observation) error {
 	from := run.Request.GitLabPipeline.OutputsFrom
 	if from == nil || run.Purpose == v1alpha1.RunDestroy {

@@ -44,7 +44,7 @@ type Options struct {
 	Attempts        int
 	// Dial connects to an address, HOST:PORT. plain is set if the connection will have no TLS.
 	Dial func(ctx context.Context, address string, plain bool) (net.Conn, error)
-	// Deliver lets a message have its effects.
+	// Deliver performs the effects of a message.
 	Deliver func(context.Context, source.Message) error
 	// Report is called with nil when the queue is consumed, and with an error when it can't be.
 	Report func(error)
@@ -159,7 +159,7 @@ type queue struct {
 	returned chan amqp091.Return
 }
 
-// process lets a message have its effects, and acknowledges it. An error means that the
+// process delivers a message until that succeeds, and acknowledges it. An error means that the
 // connection is broken.
 func (q *queue) process(ctx context.Context, message amqp091.Delivery) error {
 	m := messageOf(message)

@@ -148,7 +148,7 @@ func Once(ctx context.Context, client *egress.Client, f Feed, s State, deliver f
 		}
 	}
 	if len(next.Done) == len(done)+len(fresh) {
-		// Only a response of which all is done needn't be sent again.
+		// While an item is not done, the server has to send the whole response again.
 		next.ETag, next.LastModified = response.Header.Get("ETag"), response.Header.Get("Last-Modified")
 	}
 	return next, failed

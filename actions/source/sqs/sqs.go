@@ -28,7 +28,7 @@ const (
 // Options configure [Run]. All are required.
 type Options struct {
 	Queue Queue
-	// Deliver lets a message have its effects.
+	// Deliver performs the effects of a message.
 	Deliver func(context.Context, source.Message) error
 	// Report is called with nil when the queue is read, and with an error when it can't be.
 	Report func(error)
@@ -68,7 +68,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// process lets messages have their effects, and deletes them. The error is that of a request to
+// process delivers messages, and deletes those whose effects are stored. The error is that of a request to
 // the queue.
 func (o Options) process(ctx context.Context, messages []message) error {
 	for i, m := range messages {

@@ -21,7 +21,7 @@ type Options struct {
 	// Receivers returns the Receivers whose status has a path. They must not be changed.
 	Receivers func(ctx context.Context, path string) ([]*v1alpha1.Receiver, error)
 	Secrets   Secrets
-	// Deliver lets a message have its effects.
+	// Deliver performs the effects of a message.
 	Deliver func(context.Context, *v1alpha1.Receiver, source.Message) error
 	// Rejected counts a request that didn't become a message, by the reason.
 	Rejected func(why string)

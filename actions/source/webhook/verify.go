@@ -32,8 +32,8 @@ func Path(token []byte, namespace, name string) string {
 // samePath compares paths in constant time.
 func samePath(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// verified reports whether a request was sent by somebody who has the token. All comparisons take
-// the same time, whatever differs.
+// verified reports whether the sender of a request has the token. All comparisons take constant
+// time.
 func verified(kind v1alpha1.WebhookType, token []byte, h http.Header, body []byte) bool {
 	switch kind {
 	case v1alpha1.WebhookGenericHMAC:
