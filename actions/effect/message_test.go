@@ -62,3 +62,22 @@ func TestDecide(t *testing.T) {
 		t.Errorf("two messages without an id have the keys %q and %q", a.key, b.key)
 	}
 }
+
+// TestDecideSize checks that a message that a queue lets be larger than others is refused, and is not
+// decoded.
+func TestDecideSize(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]string{source.MaxBody: "", source.MaxBody + 1: "the body has 1048577 bytes, more than 1048576"} {
+		m := source.New("id", nil, []byte(strings.Repeat("1", size)))
+		if (m.Body == nil) != (want != "") {
+			t.Errorf("%d bytes: the body is decoded: %t", size, m.Body != nil)
+		}
+		var got string
+		if _, err := decide(&v1alpha1.ReceiverSpec{}, m, time.Now()); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%d bytes: error %q, want %q", size, got, want)
+		}
+	}
+}

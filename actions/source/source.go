@@ -14,7 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// MaxBody is the size of a message in bytes.
+// MaxBody is the size of the largest body of a message in bytes.
 const MaxBody = 1 << 20
 
 // Message is one message.
@@ -27,16 +27,22 @@ type Message struct {
 	Body any
 	// Digest is the SHA-256 of the body in hexadecimal.
 	Digest string
+	// Size is the number of bytes of the body.
+	Size int
 }
 
-// New returns a message. Headers with credentials are left out.
+// New returns a message. Headers with credentials are left out, and a body larger than MaxBody isn't
+// decoded.
 func New(id string, headers http.Header, body []byte) Message {
 	sum := sha256.Sum256(body)
-	m := Message{ID: id, Headers: map[string]any{}, Digest: hex.EncodeToString(sum[:])}
+	m := Message{ID: id, Headers: map[string]any{}, Digest: hex.EncodeToString(sum[:]), Size: len(body)}
 	for name, values := range headers {
 		if name = strings.ToLower(name); !secret(name) {
 			m.Headers[name] = strings.Join(values, ", ")
 		}
+	}
+	if len(body) > MaxBody {
+		return m
 	}
 	if err := utiljson.Unmarshal(body, &m.Body); err != nil {
 		m.Body = string(body) // e.g. a form

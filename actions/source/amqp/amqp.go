@@ -24,8 +24,9 @@ import (
 )
 
 const (
-	// prefetch is the number of messages that the broker sends in advance.
-	prefetch = 16
+	// prefetch is the number of messages that the broker sends in advance. They are in memory, and
+	// only the broker limits their size.
+	prefetch = 4
 	// connectTimeout limits the time until a connection is open.
 	connectTimeout = 30 * time.Second
 	heartbeat      = 10 * time.Second
