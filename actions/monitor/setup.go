@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -73,6 +74,7 @@ type Options struct {
 // reconciler reconciles Monitors. A Monitor is reconciled by one goroutine at a time.
 type reconciler struct {
 	Options
+	log    logr.Logger
 	client client.Client
 	events events.EventRecorder
 	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -93,7 +95,7 @@ func Setup(mgr manager.Manager, o Options) (*Controller, error) {
 		o.Now = time.Now
 	}
 	r := &reconciler{
-		Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"),
+		Options: o, log: mgr.GetLogger().WithName("monitor"), client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"),
 		memory: memory{of: map[types.NamespacedName]*known{}},
 	}
 	c, err := controller.New("monitor", mgr, controller.Options{

@@ -51,7 +51,7 @@ func (r *reconciler) read(ctx context.Context, m *v1alpha1.Monitor, plan *verdic
 	finished = &round{generation: m.Generation}
 	defer func() {
 		if v := recover(); v != nil {
-			finished.err = fmt.Errorf("internal error: %v\n%s", v, debug.Stack())
+			finished.err = r.recovered(m, v)
 		}
 		finished.at = r.Now()
 		took := finished.at.Sub(began)
@@ -73,6 +73,14 @@ func (r *reconciler) read(ctx context.Context, m *v1alpha1.Monitor, plan *verdic
 	defer cancel()
 	finished.reading, finished.err = r.Prober.Read(ctx, m, plan.Timeout)
 	return finished
+}
+
+// recovered logs a panic with its stack, and returns it as an error for the status, without the
+// stack.
+func (r *reconciler) recovered(m *v1alpha1.Monitor, v any) error {
+	err := fmt.Errorf("internal error: %v", v)
+	r.log.Error(err, "recovered a panic", "namespace", m.Namespace, "name", m.Name, "stack", string(debug.Stack()))
+	return err
 }
 
 // react begins the reactions of the oldest firing, unless reactions are in flight.
@@ -141,7 +149,7 @@ func (r *reconciler) do(ctx context.Context, m *v1alpha1.Monitor, all []v1alpha1
 func (r *reconciler) one(ctx context.Context, m *v1alpha1.Monitor, do v1alpha1.MonitorReaction, on Occasion) (text string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("internal error: %v\n%s", v, debug.Stack())
+			err = r.recovered(m, v)
 		}
 	}()
 	return r.Reactor.Do(ctx, m, do, on)
