@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 )
 
 // memory has what one process knows about Actions and doesn't store. A process that has just
@@ -27,6 +30,8 @@ type known struct {
 	// ended, or at which this process saw the run first.
 	asked string
 	since time.Time
+	// written is the resourceVersion of the last write of the status.
+	written string
 	// looked is the last value of the annotation that has the open run looked at.
 	looked string
 }
@@ -55,8 +60,14 @@ func (m *memory) change(name types.NamespacedName, uid types.UID, change func(*k
 		k = known{uid: uid}
 	}
 	change(&k)
-	if m.of[name] = k; k.poll.IsZero() && k.fresh == "" && k.asked == "" && k.looked == "" {
+	if m.of[name] = k; k.poll.IsZero() && k.fresh == "" && k.asked == "" && k.written == "" && k.looked == "" {
 		delete(m.of, name)
 	}
 	return k
+}
+
+// outdated reports whether an Action is older than the last write of its status. The cache may show
+// it when others change the Action at the same time; acting on it would send a request again.
+func (m *memory) outdated(name types.NamespacedName, a *v1alpha1.Action) bool {
+	return resourceversion.Older(a.ResourceVersion, m.change(name, a.UID, func(*known) {}).written)
 }

@@ -46,6 +46,11 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	if r.outdated(req.NamespacedName, a) {
+		if err := r.live.Get(ctx, req.NamespacedName, a); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+	}
 	if !a.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(a, v1alpha1.ActionFinalizer) {
 		return reconcile.Result{}, nil // others keep it
 	}
@@ -112,6 +117,7 @@ func (s *session) store(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return written(err)
 	}
+	s.remember(func(k *known) { k.written = s.a.ResourceVersion })
 	s.stored(&before.Status)
 	return s.later(), nil
 }
@@ -129,7 +135,9 @@ func (s *session) storeBeside(ctx context.Context, before *v1alpha1.Action, conf
 	}
 	patch := client.MergeFromWithOptions(live.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	live.Status = *s.next
-	return s.client.Status().Patch(ctx, live, patch, client.FieldOwner(fieldManager))
+	err := s.client.Status().Patch(ctx, live, patch, client.FieldOwner(fieldManager))
+	s.a.ResourceVersion = live.ResourceVersion
+	return err
 }
 
 // stored takes notice of a write, and reports what it has changed. A run that it has recorded has
