@@ -142,6 +142,7 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 	cd test/helm/tool && $(GO) mod tidy -diff
 	cd test/action/tool && $(GO) mod tidy -diff
 	cd test/flux && $(GO) mod tidy -diff
+	cd test/argocd && $(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./test/tree
 	@$(MAKE) --no-print-directory generate
