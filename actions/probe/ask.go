@@ -55,6 +55,7 @@ func Headers(ctx context.Context, secrets Secrets, m *v1alpha1.Monitor, ref *v1a
 	}
 	data, err := secrets.Secret(ctx, m.Namespace, m.Spec.ServiceAccountName, ref.Name)
 	if err != nil {
+		//lint:ignore ST1005 it begins with a kind
 		return nil, nil, fmt.Errorf("Secret %s: %s", ref.Name, Reason(err))
 	}
 	var values []string

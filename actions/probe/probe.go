@@ -214,6 +214,7 @@ func (r *reading) any(ctx context.Context, name string, pods []corev1.Pod, schem
 			poll.Err = nil
 			break
 		}
+		//lint:ignore ST1005 it begins with a kind
 		poll.Err = fmt.Errorf("Pod %s: %w", pods[i].Name, err)
 	}
 	return verdict.Reading{Polls: []verdict.Poll{poll}}

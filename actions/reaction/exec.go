@@ -43,9 +43,11 @@ func (r *Reactor) exec(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.Ex
 	}
 	pod, err := client.Pods(m.Namespace).Get(ctx, on.Target, metav1.GetOptions{})
 	if err != nil {
+		//lint:ignore ST1005 it begins with a kind
 		return "", fmt.Errorf("Pod %s: %s", on.Target, probe.Reason(err))
 	}
 	if string(pod.UID) != on.UID {
+		//lint:ignore ST1005 it begins with a kind
 		return "", fmt.Errorf("Pod %s was replaced", on.Target)
 	}
 	container, err := containerOf(pod, do.Container)
@@ -103,6 +105,7 @@ func containerOf(pod *corev1.Pod, name string) (string, error) {
 		}
 		all = append(all, c.Name)
 	}
+	//lint:ignore ST1005 it begins with a kind
 	return "", fmt.Errorf("Pod %s has no container %q; there are: %s", pod.Name, name, strings.Join(all, ", "))
 }
 

@@ -37,9 +37,11 @@ func (r *Reactor) http(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.HT
 	if ref := do.URLSecretRef; ref != nil {
 		data, err := r.Accounts.Secret(ctx, m.Namespace, m.Spec.ServiceAccountName, ref.Name)
 		if err != nil {
+			//lint:ignore ST1005 it begins with a kind
 			return "", fmt.Errorf("Secret %s: %s", ref.Name, probe.Reason(err))
 		}
 		if address = strings.TrimSpace(string(data[ref.Key])); address == "" {
+			//lint:ignore ST1005 it begins with a kind
 			return "", fmt.Errorf("Secret %s has no key %s", ref.Name, ref.Key)
 		}
 		shown = "the address of Secret " + ref.Name

@@ -34,12 +34,12 @@ func TestAltered(t *testing.T) {
 		return parse(t, []string{fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: web, namespace: shop}, data: {k: %s}}", value)})
 	}
 	d := Compare(secrets("YQ=="), secrets("Yg=="))
-	for _, c := range d.Objects[0].Altered(&secrets("Yw==")[0]) {
-		before, after := c.Inline()
-		if text := before + after; !strings.Contains(text, mask) || strings.Contains(text, "Y") {
-			t.Errorf("a secret is printed: %s", text)
-		}
-		return
+	altered := d.Objects[0].Altered(&secrets("Yw==")[0])
+	if len(altered) == 0 {
+		t.Fatal("an altered secret is not found")
 	}
-	t.Error("an altered secret is not found")
+	before, after := altered[0].Inline()
+	if text := before + after; !strings.Contains(text, mask) || strings.Contains(text, "Y") {
+		t.Errorf("a secret is printed: %s", text)
+	}
 }

@@ -72,6 +72,7 @@ func (o *approveOptions) approve(ctx context.Context, env command.Env, client re
 	}
 	action := &v1alpha1.Action{}
 	if err := json.Unmarshal(data, action); err != nil {
+		//lint:ignore ST1005 it begins with a kind
 		return fmt.Errorf("Action %s/%s: %w", o.namespace, name, err)
 	}
 	plan, run := action.Status.Plan, action.Status.Run
@@ -82,6 +83,7 @@ func (o *approveOptions) approve(ctx context.Context, env command.Env, client re
 			phase = "not yet observed"
 		}
 		return command.ExitError{Code: command.ExitNo, Causes: []error{
+			//lint:ignore ST1005 it begins with a kind
 			fmt.Errorf("Action %s/%s waits for no approval: it is %s", o.namespace, name, phase),
 		}}
 	}

@@ -39,7 +39,6 @@ type Server struct {
 	t      testing.TB
 	bin    string
 	dir    string // of the socket, with data below it
-	user   string
 	as     *syscall.SysProcAttr
 	cmd    *exec.Cmd
 	output *bytes.Buffer
