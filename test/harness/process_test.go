@@ -60,17 +60,17 @@ metadata: {name: report, annotations: {testcluster.pequod.io/run-from: %s}}
 spec:
   restartPolicy: Never
   initContainers:
-  - {name: prepare, image: any, command: [/bin/prepare, /config/size, /work/size], volumeMounts: [{name: config, mountPath: /config}, {name: work, mountPath: /work}]}
+  - {name: prepare, image: any, command: [/bin/prepare, /config/size, /data/size], volumeMounts: [{name: config, mountPath: /config}, {name: work, mountPath: /data}]}
   containers:
   - name: report
     image: any
     command: [/usr/bin/report]
-    args: [/work/size, "--name=$(NAME)", /dev/termination-log]
+    args: [/data/size, "--name=$(NAME)", /dev/termination-log]
     env:
     - {name: PASSWORD, valueFrom: {secretKeyRef: {name: later, key: password}}}
     - {name: NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
     - {name: SIZE, valueFrom: {configMapKeyRef: {name: config, key: size}}}
-    volumeMounts: [{name: work, mountPath: /work}]
+    volumeMounts: [{name: work, mountPath: /data}]
   volumes: [{name: config, configMap: {name: config}}, {name: work, emptyDir: {}}]
 ---
 apiVersion: v1
