@@ -81,15 +81,18 @@ type candidate struct {
 func appendKinds(nodes []candidate, g renderedGraph, found map[access]bool) []candidate {
 	for v := range nodeValues(g.value) {
 		n := v1alpha1.Node{}
-		object := get(v, "externalRef")
-		external := object.Exists()
-		if !external {
-			object = first(v, "resource", "object")
-		}
-		apiVersion, _ := text(get(object, "apiVersion"))
-		kind, _ := text(get(object, "kind"))
-		if action := get(v, "action"); action.Exists() {
-			object, apiVersion, kind = action, v1alpha1.GroupVersion.String(), "Action"
+		apiVersion, kind := v1alpha1.GroupVersion.String(), "Action"
+		object, external := get(v, "action"), false
+		if !object.Exists() {
+			object = get(v, "externalRef")
+			if external = object.Exists(); !external {
+				object = first(v, "resource", "object")
+			}
+			if !object.Exists() {
+				continue
+			}
+			apiVersion, _ = text(get(object, "apiVersion"))
+			kind, _ = text(get(object, "kind"))
 		}
 		to := access{apischema.FromAPIVersionAndKind(apiVersion, kind).GroupKind(), external}
 		if apiVersion == "" || kind == "" || found[to] {

@@ -134,7 +134,7 @@ func TestEmbedded(t *testing.T) {
 				t.Errorf("module: got %v, want %v", loaded.Module, want)
 			}
 			if len(loaded.Samples) == 0 {
-				t.Error("no samples")
+				t.Errorf("no samples: %v", loaded.Notes)
 			}
 			files := must(modules.EmbeddedSource(name))(t)
 			rendered := 0
