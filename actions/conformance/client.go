@@ -25,7 +25,7 @@ type client struct {
 	http *http.Client
 }
 
-// response is what a server has answered.
+// response is a response of the server.
 type response struct {
 	code   int
 	body   []byte

@@ -32,7 +32,7 @@ type Options struct {
 
 // Result is the result of one check.
 type Result struct {
-	// Check is what the server must do.
+	// Check describes the requirement.
 	Check string
 	// Err is how it doesn't, or nil.
 	Err error

@@ -34,7 +34,7 @@ type Effects struct {
 	locks locks
 }
 
-// Result is what a message has done.
+// Result counts the effects of a message.
 type Result struct {
 	// Changed is the number of objects that were changed, and Repeated of those that had been
 	// changed before.

@@ -29,7 +29,7 @@ func vars(m source.Message) map[string]any {
 	return map[string]any{"headers": m.Headers, "body": m.Body, "id": m.ID, "digest": m.Digest}
 }
 
-// order is what a message asks for.
+// order has the effects that a message requests.
 type order struct {
 	// skip is set if the filter leaves the message out.
 	skip bool

@@ -30,7 +30,7 @@ type entry struct {
 }
 
 // parse returns the entries of an annotation, oldest first. Entries in another form are dropped:
-// somebody else has written them.
+// another client has written them.
 func parse(annotation string) (entries []entry) {
 	for field := range strings.FieldsSeq(annotation) {
 		name, time, _ := strings.Cut(field, ":")

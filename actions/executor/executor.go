@@ -23,9 +23,9 @@ type Executor interface {
 	// Check returns the errors of a request that can be found without a server.
 	Check(request v1alpha1.ActionExecutor) []error
 	// Find looks for a run that was recorded, and may have begun. It returns nil if there is
-	// none, and [ErrUnknown] if it can't find out. An error of the class Lost means that nobody
-	// can find out, and that the run must not begin again. A run is found by its key, by
-	// everybody who knows it, as soon as Begin may have had an effect. An executor whose server
+	// none, and [ErrUnknown] if it can't find out. An error of the class Lost means that it
+	// can't be found out later either, and that the run must not begin again. A run is found by
+	// its key, by every process that knows it, as soon as Begin may have had an effect. An executor whose server
 	// shows new runs late returns an error of the class Later until the run must be shown,
 	// counted from [Run.Since]. It needn't look for a run that is fresh.
 	Find(ctx context.Context, run Run) (*Observation, error)

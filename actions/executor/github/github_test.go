@@ -361,7 +361,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestJobs reads the jobs of runs, of which a status has 50, and expressions 1,000 or none.
+// TestJobs reads the jobs of runs: at most 50 for the status, and none for expressions if there are more than 1,000.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ jobs, status, data, requests int }{{0, 0, 0, 1}, {70, 50, 70, 2}, {1000, 50, 1000, 20}, {10000, 50, -1, 20}} {

@@ -343,7 +343,7 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// TestJobs reads the jobs of pipelines, of which a status has 50, and expressions 1,000 or none.
+// TestJobs reads the jobs of pipelines: at most 50 for the status, and none for expressions if there are more than 1,000.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	for jobs, want := range map[int]int{0: 1, 99: 100, 999: 1000, 9999: -1} {
