@@ -65,7 +65,6 @@ func TestAPIIsDown(t *testing.T) {
 	t.Parallel()
 	// Of its own: a broken group concerns all tests that search or collect garbage.
 	b := idle(t, harness.StartOwn(t))
-	b.patience = 2 * time.Minute
 	// A watch that is open stays open when its group becomes an aggregated one. That of an
 	// API server that goes down ends, so watches are begun again soon.
 	b.options.Relist = 10 * time.Second

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,7 +91,6 @@ func TestConversionWebhook(t *testing.T) {
 	// Of its own: the garbage collector of a cluster stops at such a kind, and may take
 	// minutes to go on after the webhook works again.
 	b := idle(t, harness.StartOwn(t))
-	b.patience = 3 * time.Minute
 	const group = "conversiontest.example.com"
 	webhook := &converter{}
 	webhook.mode.Store(works)

@@ -179,7 +179,6 @@ func TestFaults(t *testing.T) {
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))
-	b.patience = 3 * time.Minute
 	proxy := b.Proxy(t, 7)
 	b.start(proxy.Config(b.applierConfig()))
 	const graphs = "resourcegraphs.platform.pequod.io"

@@ -58,7 +58,7 @@ func newEnv(t testing.TB) *env {
 // idle returns an env without an applier.
 func idle(t testing.TB, c *harness.Cluster) *env {
 	t.Helper()
-	b := &env{Cluster: c, t: t, stop: func() {}, patience: 40 * time.Second}
+	b := &env{Cluster: c, t: t, stop: func() {}, patience: 3 * time.Minute}
 	b.options = controller.Options{DefaultServiceAccount: "pequod", Namespace: c.Namespace}
 	inprocess.Install(t, c)
 	b.account("pequod", inprocess.Anything())

@@ -173,7 +173,6 @@ func (test hourly) run(t *testing.T, begins chan struct{}) {
 	begun := sync.OnceFunc(func() { <-begins })
 	defer begun()
 	b := idle(t, harness.Start(t))
-	b.patience = 2 * time.Minute
 	factor := float64(factor)
 	if test.says == dampedText {
 		// By a faster clock, writes on a busy machine seem too rare to be damped.

@@ -178,7 +178,6 @@ func TestRightsToWatchComeLater(t *testing.T) {
 	t.Parallel()
 	b := narrow(t)
 	b.options.Resync = time.Hour
-	b.patience = 2 * time.Minute
 	b.start(b.ServiceAccount(t, b.Namespace, "applier"))
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
 	b.ready("web")

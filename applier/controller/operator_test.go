@@ -53,7 +53,6 @@ func TestManagedElsewhere(t *testing.T) {
 	t.Parallel()
 	const graphs, rounds = 20, 8
 	b := idle(t, harness.Start(t))
-	b.patience = 2 * time.Minute
 	account := b.transformAccount()
 	manager := *b
 	// One selector applies to both.

@@ -51,7 +51,6 @@ func TestClusterIsRestored(t *testing.T) {
 		t.Run(fmt.Sprintf("election=%t", elect), func(t *testing.T) {
 			t.Parallel()
 			b := idle(t, harness.StartOwn(t))
-			b.patience = 2 * time.Minute
 			reg := prometheus.NewPedanticRegistry()
 			b.options.Metrics = metrics.New(reg)
 			b.manager = func(o *manager.Options) {
@@ -143,7 +142,6 @@ func rewrites(t *testing.T, reg prometheus.Gatherer) float64 {
 func TestStaleWorkIsDropped(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.StartOwn(t))
-	b.patience = 2 * time.Minute
 	proxy := b.Proxy(t, 1)
 	b.start(proxy.Config(b.Config))
 	b.apply(b.rendered("less", nodes(configMap("a", "a", "1"), configMap("b", "b", "1"))))
@@ -216,7 +214,6 @@ func TestStaleWorkIsDropped(t *testing.T) {
 func TestVersionsOfARestoreAreIncreased(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.StartOwn(t))
-	b.patience = 2 * time.Minute
 	reg := prometheus.NewPedanticRegistry()
 	b.options.Metrics = metrics.New(reg)
 	proxy := b.Proxy(t, 1)
@@ -258,7 +255,6 @@ func TestVersionsOfARestoreAreIncreased(t *testing.T) {
 func TestGraceBeginsAgainAfterARestore(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.StartOwn(t))
-	b.patience = 2 * time.Minute
 	reg, clock := prometheus.NewPedanticRegistry(), &jumpingClock{}
 	b.options.Metrics, b.options.PruneGrace, b.options.Wall = metrics.New(reg), 24*time.Hour, clock.now
 	b.start(b.Config)

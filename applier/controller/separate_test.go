@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -83,7 +82,6 @@ func TestSeparateEtcdIsRestored(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			b, objects := idle(t, harness.Start(t)), idle(t, harness.StartOwn(t))
-			b.patience = 2 * time.Minute
 			group := b.Unique("separate") + ".example.com"
 			b.define(group, boxes)
 			objects.define(group, boxes)

@@ -180,7 +180,7 @@ func (f *fixture) await(t *testing.T, who rbacv1.Subject, namespace string, rule
 	if names := rules[0].ResourceNames; len(names) > 0 {
 		review.Spec.ResourceAttributes.Name = names[0]
 	}
-	harness.Eventually(t, 30*time.Second, func(ctx context.Context) error {
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		got, err := f.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err == nil && !got.Status.Allowed {
 			err = fmt.Errorf("not allowed yet: %+v", review.Spec)

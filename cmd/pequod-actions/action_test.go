@@ -17,7 +17,7 @@ import (
 	"github.com/pequod-io/pequod/test/process"
 )
 
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // env is a cluster in which the program is installed, with a server outside.
 type env struct {

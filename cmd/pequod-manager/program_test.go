@@ -23,7 +23,7 @@ var deployed = process.Program{Name: name, Account: "pequod-controller-manager",
 
 func TestMain(m *testing.M) { process.Main(m) }
 
-const patience = 2 * time.Minute
+const patience = 3 * time.Minute
 
 // start runs the manager, and waits until it is ready.
 func start(t *testing.T, c *harness.Cluster, args ...string) *process.Process {

@@ -210,4 +210,4 @@ func (b *env) start(config *rest.Config) {
 }
 
 // patience is how long a test waits for what is to come.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute

@@ -25,7 +25,7 @@ const FieldManager = "harness"
 
 // patience is how long the API server may take to serve a kind after its
 // CustomResourceDefinition was created, on a busy machine.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // Apply applies YAML documents in their order by server-side apply and returns
 // the stored objects. Objects without a namespace get the test's. After a

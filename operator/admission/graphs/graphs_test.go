@@ -239,7 +239,7 @@ func TestRightsThatAreGranted(t *testing.T) {
 	}
 	f.Apply(t, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: more},
   roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: configmaps}, subjects: [{kind: ServiceAccount, name: nothing, namespace: %s}]}`, f.Namespace))
-	harness.Eventually(t, 30*time.Second, func(ctx context.Context) error {
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		if response := w.Handle(ctx, request); !response.Allowed {
 			return errors.New(response.Result.Message)
 		}

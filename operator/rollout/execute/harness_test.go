@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what is to come.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // env is a namespace with the controllers of pequod-manager, and a Transform "app" in it.
 type env struct {
