@@ -26,7 +26,9 @@ import (
 )
 
 // programs are the commands that start the programs and end at once.
-var programs = []struct{ name, arg string }{{"pequod", "version"}, {"pequod-applier", "--version"}}
+var programs = []struct{ name, arg string }{
+	{"pequod", "version"}, {"pequod-applier", "--version"}, {"pequod-actions", "--version"},
+}
 
 // starts is how often each program is started.
 const starts = 21
@@ -74,15 +76,19 @@ func run() error {
 		}
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "pequod KB\tms\tapplier KB\tms\t module")
+	fmt.Fprintln(w, "pequod KB\tms\tapplier KB\tms\tactions KB\tms\t module")
 	names := make([]string, 0, len(all))
 	for name := range all {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(all[b][0].size, all[a][0].size) })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[b][0].size, all[a][0].size), cmp.Compare(all[b][2].size, all[a][2].size))
+	})
 	for _, name := range names {
-		c := all[name]
-		fmt.Fprintf(w, "%.0f\t%.2f\t%.0f\t%.2f\t %s\n", c[0].size, c[0].init, c[1].size, c[1].init, name)
+		for _, c := range all[name] {
+			fmt.Fprintf(w, "%.0f\t%.2f\t", c.size, c.init)
+		}
+		fmt.Fprintf(w, " %s\n", name)
 	}
 	return w.Flush()
 }
