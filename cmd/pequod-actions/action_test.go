@@ -28,7 +28,7 @@ type env struct {
 
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	c, as := installed.Install(t)
+	c, as := installed.Borrow(t)
 	return &env{c, as, newHost(t)}
 }
 

@@ -37,7 +37,7 @@ func databaseEnv(t *testing.T, executor process.Program) (*harness.Cluster, *git
 		github.Workflow{ID: 1, File: "database.yaml", Manual: true, Inputs: inputs, Title: title, Conclusion: "success", Jobs: 1, Artifacts: map[string][]byte{"pequod-outputs": zipped(t, `{"endpoint": "production-pg.example.com:5432"}`)}},
 		github.Workflow{ID: 2, File: "plan.yaml", Manual: true, Inputs: inputs, Title: title, Conclusion: "success", Artifacts: map[string][]byte{"pequod-outputs": zipped(t, `{"changes": 0}`)}},
 	)
-	c, as := installed.Install(t)
+	c, as := installed.Borrow(t)
 	c.Namespace = "default" // that of the example
 	c.Apply(t, string(executor.Manifests))
 	c.Apply(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: pequod}}\n---"+strings.ReplaceAll(readSecrets, "name: runner", "name: pequod"))

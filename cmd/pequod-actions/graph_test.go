@@ -94,7 +94,7 @@ type graphEnv struct {
 
 func newGraphEnv(t *testing.T) *graphEnv {
 	t.Helper()
-	c, as := installed.Install(t)
+	c, as := installed.Borrow(t)
 	c.Apply(t, string(applier.Manifests))
 	e := &graphEnv{c, newCloud(t), t.TempDir()}
 	applier.Start(t, c, c.ServiceAccount(t, process.Namespace, applier.Account))

@@ -79,6 +79,15 @@ func (p Program) Install(t *testing.T) (*harness.Cluster, *rest.Config) {
 	return c, c.ServiceAccount(t, Namespace, p.Account)
 }
 
+// Borrow is like Install, with a cluster that another test has used before. Whatever the program
+// reconciles and runs in it was removed.
+func (p Program) Borrow(t *testing.T) (*harness.Cluster, *rest.Config) {
+	t.Helper()
+	c := harness.Borrow(t, tidy)
+	c.Apply(t, string(p.Manifests))
+	return c, c.ServiceAccount(t, Namespace, p.Account)
+}
+
 // Process is a running program.
 type Process struct {
 	Cmd *exec.Cmd
