@@ -38,8 +38,9 @@ func (s *step) apply(ctx context.Context, a *v1alpha1.ReceiverApply) error {
 	defer unlock()
 	for try := 0; ; try++ {
 		exists, err := s.write(ctx, client, object.DeepCopy())
-		// If the object was deleted meanwhile, its resourceVersion is a bad request.
-		raced := apierrors.IsConflict(err) && !conflicts(err) || exists && apierrors.IsBadRequest(err) && try == 0
+		// If the object was made meanwhile, others have its fields. If it was deleted meanwhile, its
+		// resourceVersion is a bad request.
+		raced := apierrors.IsConflict(err) && (!exists || !conflicts(err)) || exists && apierrors.IsBadRequest(err) && try == 0
 		if !raced || try == maxConflicts {
 			return err
 		}
@@ -69,7 +70,15 @@ func (s *step) write(ctx context.Context, client dynamic.ResourceInterface, obje
 	}
 	annotations[v1alpha1.AnnotationReceived] = add(received, s.receipt, now, s.order.keep)
 	object.SetAnnotations(annotations)
-	if _, err := client.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager}); err != nil {
+	options := metav1.ApplyOptions{FieldManager: managerOf(s.receiver)}
+	_, err = client.Apply(ctx, object.GetName(), object, options)
+	if exists && conflictsInReceipts(err) {
+		// All Receivers write the annotation. The object still has the resourceVersion that was
+		// read, or this write conflicts, too. So nothing else is taken over.
+		options.Force = true
+		_, err = client.Apply(ctx, object.GetName(), object, options)
+	}
+	if err != nil {
 		return exists, err
 	}
 	s.result.Changed++

@@ -14,7 +14,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// fieldManager owns what Receivers write.
+// fieldManager owns the annotations that request reconciliations.
 const fieldManager = "pequod-receiver"
 
 // Accounts acts as service accounts.
@@ -62,7 +62,7 @@ func (e *Effects) Perform(ctx context.Context, r *v1alpha1.Receiver, m source.Me
 		return result, &source.Error{Class: source.Failed, Message: err.Error()}
 	}
 	for i, do := range r.Spec.Do {
-		s := &step{Effects: e, client: client, namespace: r.Namespace, order: order, receipt: receiptOf(string(r.UID), i, order.key), result: &result}
+		s := &step{Effects: e, client: client, namespace: r.Namespace, receiver: r.Name, order: order, receipt: receiptOf(string(r.UID), i, order.key), result: &result}
 		switch {
 		case do.Reconcile != nil:
 			err = s.reconcile(ctx, do.Reconcile)

@@ -32,6 +32,7 @@ type step struct {
 	*Effects
 	client    dynamic.Interface
 	namespace string
+	receiver  string
 	order     order
 	receipt   receipt
 	result    *Result
@@ -154,9 +155,4 @@ func (s *step) selected(when v1alpha1.ReceiverExpression, object *unstructured.U
 		return false, &source.Error{Class: source.Refused, Message: fmt.Sprintf("when: %s: %v", object.GetName(), err)}
 	}
 	return pass, nil
-}
-
-// conflicts reports whether a write conflicts with fields of other managers.
-func conflicts(err error) bool {
-	return apierrors.IsConflict(err) && apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
 }
