@@ -89,7 +89,7 @@ build: ## Build bin/pequod, bin/pequod-applier, bin/pequod-manager and bin/pequo
 
 # Packages whose tests use the test cluster, the longest first. It is built while the other tests run.
 CLUSTER_PKGS := ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions ./cmd/pequod-applier ./test/docs ./cli/clusterscripts ./cli/ui/... ./operator/... \
-	./applier ./applier/rbac ./inventory/configmap ./inventory/stored ./applier/cause ./applier/localapply ./applier/program ./config/plugins ./test/...
+	./applier ./applier/rbac ./inventory/configmap ./inventory/stored ./actions/effect ./applier/cause ./applier/localapply ./applier/program ./config/plugins ./test/...
 
 # How many of these packages are tested at once. Their tests mostly wait, but control planes need
 # memory: three packages have up to twelve of them.

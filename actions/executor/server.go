@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/actions/egress"
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -151,18 +151,7 @@ func (s Server) read(ctx context.Context, run Run, name string) (map[string][]by
 	if err == nil {
 		return data, nil
 	}
-	return nil, &Error{Class: Retry, Message: fmt.Sprintf("Secret %s: %s", name, reason(err))}
-}
-
-// reason returns the reason of an error of the API server in a few words.
-func reason(err error) string {
-	switch {
-	case apierrors.IsNotFound(err):
-		return "not found"
-	case apierrors.IsForbidden(err):
-		return "the service account may not read it"
-	}
-	return err.Error()
+	return nil, &Error{Class: Retry, Message: fmt.Sprintf("Secret %s: %s", name, identity.Reason(err))}
 }
 
 // encode returns the bytes of a body, and sets the type of the content.

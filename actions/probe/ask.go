@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -56,7 +55,7 @@ func Headers(ctx context.Context, secrets Secrets, m *v1alpha1.Monitor, ref *v1a
 	data, err := secrets.Secret(ctx, m.Namespace, m.Spec.ServiceAccountName, ref.Name)
 	if err != nil {
 		//lint:ignore ST1005 it begins with a kind
-		return nil, nil, fmt.Errorf("Secret %s: %s", ref.Name, Reason(err))
+		return nil, nil, fmt.Errorf("Secret %s: %s", ref.Name, identity.Reason(err))
 	}
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(data)) {
@@ -65,17 +64,6 @@ func Headers(ctx context.Context, secrets Secrets, m *v1alpha1.Monitor, ref *v1a
 		values = append(values, value)
 	}
 	return header, values, nil
-}
-
-// Reason returns the reason of an error of the API server in a few words.
-func Reason(err error) string {
-	switch {
-	case apierrors.IsNotFound(err):
-		return "not found"
-	case apierrors.IsForbidden(err):
-		return "the service account has not the right to it"
-	}
-	return err.Error()
 }
 
 // ask sends the probe to a server and returns the variable of its answer.

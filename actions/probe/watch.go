@@ -78,7 +78,7 @@ func (w *Watches) read(ctx context.Context, m *v1alpha1.Monitor) verdict.Poll {
 		u := object.(*unstructured.Unstructured)
 		poll.UID, poll.Data = string(u.GetUID()), map[string]any{"object": u.Object}
 	case failed != nil:
-		poll.Err = fmt.Errorf("watching: %s", Reason(failed))
+		poll.Err = fmt.Errorf("watching: %s", identity.Reason(failed))
 	case !of.info.HasSynced():
 		poll.Err = fmt.Errorf("was not read yet")
 	default:
@@ -93,19 +93,27 @@ func (w *Watches) ensure(ctx context.Context, m *v1alpha1.Monitor) (*watched, er
 	name := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
 	probe := m.Spec.Probe.Object
 	subject := fmt.Sprint(m.UID, " ", m.Spec.ServiceAccountName, " ", *probe)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if of := w.of[name]; of != nil && of.subject == subject {
+	if of := w.known(name); of != nil && of.subject == subject {
 		return of, nil
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	// This may ask the API server, and other Monitors must not wait for it.
+	resource, err := w.resource(probe)
+	if err != nil {
+		return nil, err
 	}
-	if old := w.of[name]; old != nil {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old := w.of[name]
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case old != nil && old.subject == subject:
+		return old, nil
+	case old != nil:
 		old.stop()
 		delete(w.of, name)
 	}
-	of, err := w.begin(m, name)
+	of, err := w.begin(m, name, resource)
 	if err != nil {
 		return nil, err
 	}
@@ -114,25 +122,37 @@ func (w *Watches) ensure(ctx context.Context, m *v1alpha1.Monitor) (*watched, er
 	return of, nil
 }
 
-// begin begins a watch.
-func (w *Watches) begin(m *v1alpha1.Monitor, name types.NamespacedName) (*watched, error) {
-	probe := m.Spec.Probe.Object
+// known returns the watch of a Monitor, or nil.
+func (w *Watches) known(name types.NamespacedName) *watched {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.of[name]
+}
+
+// resource returns the resource of the object of a probe.
+func (w *Watches) resource(probe *v1alpha1.ObjectProbe) (schema.GroupVersionResource, error) {
 	gv, err := schema.ParseGroupVersion(probe.APIVersion)
 	if err != nil {
-		return nil, err
+		return schema.GroupVersionResource{}, err
 	}
 	mapping, err := w.mapper.RESTMapping(gv.WithKind(probe.Kind).GroupKind(), gv.Version)
 	if err != nil {
-		return nil, err
+		return schema.GroupVersionResource{}, err
 	}
 	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-		return nil, fmt.Errorf("kind %s has no namespaces", probe.Kind)
+		return schema.GroupVersionResource{}, fmt.Errorf("kind %s has no namespaces", probe.Kind)
 	}
+	return mapping.Resource, nil
+}
+
+// begin begins a watch.
+func (w *Watches) begin(m *v1alpha1.Monitor, name types.NamespacedName, resource schema.GroupVersionResource) (*watched, error) {
+	probe := m.Spec.Probe.Object
 	client, err := dynamic.NewForConfigAndClient(w.accounts.As(m.Namespace, m.Spec.ServiceAccountName))
 	if err != nil {
 		return nil, err
 	}
-	info := dynamicinformer.NewFilteredDynamicInformer(client, mapping.Resource, m.Namespace, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
+	info := dynamicinformer.NewFilteredDynamicInformer(client, resource, m.Namespace, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", probe.Name).String()
 	}).Informer()
 	ctx, stop := context.WithCancel(context.Background())

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/monitor"
-	"github.com/pequod-io/pequod/actions/probe"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -31,7 +31,7 @@ func (r *Reactor) scale(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.S
 		"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": map[string]any{"name": do.Name},
 		"spec": map[string]any{"replicas": int64(do.Replicas)},
 	}}
-	if err := r.apply(ctx, target{objects, apiVersion, do.Kind, do.Name}, scale, "scale"); err != nil {
+	if err := r.apply(ctx, target{m, objects, apiVersion, do.Kind, do.Name}, scale, "scale"); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("scaled %s %s to %d", do.Kind, do.Name, do.Replicas), nil
@@ -45,7 +45,7 @@ func (r *Reactor) patch(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.P
 	}
 	live, err := objects.Get(ctx, do.Name, metav1.GetOptions{})
 	if err != nil {
-		return "", fmt.Errorf("%s %s: %s", do.Kind, do.Name, probe.Reason(err))
+		return "", fmt.Errorf("%s %s: %s", do.Kind, do.Name, identity.Reason(err))
 	}
 	patch := &unstructured.Unstructured{}
 	if err := json.Unmarshal(do.Patch.Raw, &patch.Object); err != nil {
@@ -55,14 +55,15 @@ func (r *Reactor) patch(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.P
 	patch.SetKind(do.Kind)
 	patch.SetName(do.Name)
 	patch.SetUID(live.GetUID()) // an object that is gone isn't made again
-	if err := r.apply(ctx, target{objects, do.APIVersion, do.Kind, do.Name}, patch); err != nil {
+	if err := r.apply(ctx, target{m, objects, do.APIVersion, do.Kind, do.Name}, patch); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("patched %s %s", do.Kind, do.Name), nil
 }
 
-// target is the object that fields are applied to.
+// target is the object that fields are applied to, by a Monitor.
 type target struct {
+	monitor                *v1alpha1.Monitor
 	objects                dynamic.ResourceInterface
 	apiVersion, kind, name string
 }
@@ -72,7 +73,7 @@ func (r *Reactor) apply(ctx context.Context, t target, fields *unstructured.Unst
 	_, err := t.objects.Apply(ctx, t.name, fields, metav1.ApplyOptions{FieldManager: fieldManager}, subresource...)
 	if !apierrors.IsConflict(err) {
 		if err != nil {
-			return fmt.Errorf("%s %s: %s", t.kind, t.name, probe.Reason(err))
+			return fmt.Errorf("%s %s: %s", t.kind, t.name, identity.Reason(err))
 		}
 		return nil
 	}
@@ -85,7 +86,7 @@ func (r *Reactor) apply(ctx context.Context, t target, fields *unstructured.Unst
 	}
 	_, err = t.objects.Apply(ctx, t.name, fields, metav1.ApplyOptions{FieldManager: fieldManager, Force: true}, subresource...)
 	if err != nil {
-		return fmt.Errorf("%s %s: %s", t.kind, t.name, probe.Reason(err))
+		return fmt.Errorf("%s %s: %s", t.kind, t.name, identity.Reason(err))
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (r *Reactor) reconcile(ctx context.Context, m *v1alpha1.Monitor, do *v1alph
 		return "", err
 	}
 	if _, err := objects.Patch(ctx, do.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
-		return "", fmt.Errorf("%s %s: %s", do.Kind, do.Name, probe.Reason(err))
+		return "", fmt.Errorf("%s %s: %s", do.Kind, do.Name, identity.Reason(err))
 	}
 	return fmt.Sprintf("requested a reconciliation of %s %s", do.Kind, do.Name), nil
 }

@@ -18,8 +18,8 @@ import (
 	utilexec "k8s.io/client-go/util/exec"
 
 	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/monitor"
-	"github.com/pequod-io/pequod/actions/probe"
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -44,7 +44,7 @@ func (r *Reactor) exec(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.Ex
 	pod, err := client.Pods(m.Namespace).Get(ctx, on.Target, metav1.GetOptions{})
 	if err != nil {
 		//lint:ignore ST1005 it begins with a kind
-		return "", fmt.Errorf("Pod %s: %s", on.Target, probe.Reason(err))
+		return "", fmt.Errorf("Pod %s: %s", on.Target, identity.Reason(err))
 	}
 	if string(pod.UID) != on.UID {
 		//lint:ignore ST1005 it begins with a kind
@@ -79,7 +79,7 @@ func (r *Reactor) exec(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.Ex
 	case errors.As(err, &exit):
 		return "", fmt.Errorf("%s in container %s exits with %d%s", do.Command[0], container, exit.Code, said)
 	case err != nil:
-		return "", fmt.Errorf("%s in container %s: %s", do.Command[0], container, probe.Reason(err))
+		return "", fmt.Errorf("%s in container %s: %s", do.Command[0], container, identity.Reason(err))
 	}
 	return fmt.Sprintf("%s in container %s exits with 0%s", do.Command[0], container, said), nil
 }

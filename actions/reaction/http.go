@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/actions/expression"
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/monitor"
 	"github.com/pequod-io/pequod/actions/probe"
 	"github.com/pequod-io/pequod/actions/runs"
@@ -38,14 +41,14 @@ func (r *Reactor) http(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.HT
 		data, err := r.Accounts.Secret(ctx, m.Namespace, m.Spec.ServiceAccountName, ref.Name)
 		if err != nil {
 			//lint:ignore ST1005 it begins with a kind
-			return "", fmt.Errorf("Secret %s: %s", ref.Name, probe.Reason(err))
+			return "", fmt.Errorf("Secret %s: %s", ref.Name, identity.Reason(err))
 		}
 		if address = strings.TrimSpace(string(data[ref.Key])); address == "" {
 			//lint:ignore ST1005 it begins with a kind
 			return "", fmt.Errorf("Secret %s has no key %s", ref.Name, ref.Key)
 		}
 		shown = "the address of Secret " + ref.Name
-		secrets = append(secrets, address)
+		secrets = append(secrets, partsOf(address)...)
 	}
 	body, err := bodyOf(do, header, on)
 	if err != nil {
@@ -62,11 +65,23 @@ func (r *Reactor) http(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.HT
 	case err != nil && ctx.Err() != nil:
 		return "", fmt.Errorf("%s %s: no answer in time", method, shown)
 	case err != nil:
+		if connection := (*net.OpError)(nil); do.URLSecretRef != nil && errors.As(err, &connection) {
+			err = connection.Err // without the IP address
+		}
 		return "", fmt.Errorf("%s %s: %w", method, shown, errors.New(executor.Scrub(err.Error(), secrets)))
 	case response.Status < 200 || response.Status > 299:
 		return "", fmt.Errorf("%s %s: answers %d", method, shown, response.Status)
 	}
 	return fmt.Sprintf("%s %s answers %d", method, shown, response.Status), nil
+}
+
+// partsOf returns an address, and the parts of it that errors have.
+func partsOf(address string) []string {
+	parts := []string{address}
+	if u, err := url.Parse(address); err == nil {
+		parts = append(parts, u.Host, u.Hostname())
+	}
+	return parts
 }
 
 // bodyOf returns the body of a request, and sets its type.

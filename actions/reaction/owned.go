@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -27,8 +30,14 @@ func (r *Reactor) judge(ctx context.Context, t target, conflicts []conflict) err
 	graph, namespace := labels[v1alpha1.LabelGraph], labels[v1alpha1.LabelGraphNamespace]
 	var policy *v1alpha1.ApplyPolicy
 	if graph != "" {
-		if policy, err = r.policy(ctx, namespace, graph, live); err != nil {
-			return fmt.Errorf("ResourceGraph %s/%s: %w", namespace, graph, err)
+		policy, err = r.policy(ctx, t.monitor, namespace, graph, live)
+		switch {
+		case apierrors.IsForbidden(err):
+			// Whether the graph ignores a field isn't known, so that it does not is assumed.
+			return unreadable(conflicts, namespace, graph)
+		case err != nil:
+			//lint:ignore ST1005 it begins with a kind
+			return fmt.Errorf("ResourceGraph %s/%s: %s", namespace, graph, identity.Reason(err))
 		}
 	}
 	manager := "pequod"
@@ -48,29 +57,59 @@ func (r *Reactor) judge(ctx context.Context, t target, conflicts []conflict) err
 	return nil
 }
 
-// policy returns the policy of the node of a graph that is an object, or nil.
-func (r *Reactor) policy(ctx context.Context, namespace, graph string, live *unstructured.Unstructured) (*v1alpha1.ApplyPolicy, error) {
-	g := &v1alpha1.ResourceGraph{}
-	if err := r.Graphs.Get(ctx, client.ObjectKey{Namespace: namespace, Name: graph}, g); err != nil {
+// unreadable returns why fields of an object of a graph that the account may not read must not be
+// applied, or nil if nobody owns them.
+func unreadable(conflicts []conflict, namespace, graph string) error {
+	for _, c := range conflicts {
+		if c.manager != nobody {
+			return fmt.Errorf("OwnedByGraph: field %s is owned by field manager %q, and the service account has no right to get ResourceGraph %s/%s, which may ignore the field",
+				c.field, c.manager, namespace, graph)
+		}
+	}
+	return nil
+}
+
+// graphs is the resource of ResourceGraphs.
+var graphs = v1alpha1.GroupVersion.WithResource("resourcegraphs")
+
+// policy returns the policy of the node of a graph that is an object, or nil. The graph is read as
+// the account of the Monitor: anybody may write the labels that name the graph.
+func (r *Reactor) policy(ctx context.Context, m *v1alpha1.Monitor, namespace, name string, live *unstructured.Unstructured) (*v1alpha1.ApplyPolicy, error) {
+	client, err := r.Accounts.Dynamic(m.Namespace, m.Spec.ServiceAccountName)
+	if err != nil {
 		return nil, err
 	}
+	stored, err := client.Resource(graphs).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	g := &v1alpha1.ResourceGraph{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, g); err != nil {
+		return nil, err
+	}
+	return policyOf(g, live), nil
+}
+
+// policyOf returns the policy of the node of a graph that is an object, or nil.
+func policyOf(g *v1alpha1.ResourceGraph, live *unstructured.Unstructured) *v1alpha1.ApplyPolicy {
 	for _, node := range g.Spec.Graph.Nodes {
 		if node.Resource == nil {
 			continue
 		}
 		var head struct {
-			Kind     string
-			Metadata struct{ Name, Namespace string }
+			APIVersion, Kind string
+			Metadata         struct{ Name, Namespace string }
 		}
 		if json.Unmarshal(node.Resource.Raw, &head) != nil {
 			continue
 		}
-		if head.Kind == live.GetKind() && head.Metadata.Name == live.GetName() &&
-			(head.Metadata.Namespace == "" || head.Metadata.Namespace == live.GetNamespace()) {
-			return node.ApplyPolicy, nil
+		kind := schema.FromAPIVersionAndKind(head.APIVersion, head.Kind).GroupKind() // in any version
+		if kind == live.GroupVersionKind().GroupKind() && head.Metadata.Name == live.GetName() &&
+			(head.Metadata.Namespace == "" && g.Namespace == live.GetNamespace() || head.Metadata.Namespace == live.GetNamespace()) {
+			return node.ApplyPolicy
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // ignored reports whether a field is one of the paths, or below one.

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/identity"
@@ -32,8 +31,6 @@ type Reactor struct {
 	Pods     Lister
 	// Hosts sends requests to addresses that are allowed.
 	Hosts *egress.Client
-	// Graphs reads ResourceGraphs, to find the fields that they ignore.
-	Graphs client.Reader
 	// Exec allows commands in containers.
 	Exec bool
 }

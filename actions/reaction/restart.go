@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/monitor"
 	"github.com/pequod-io/pequod/actions/probe"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -51,7 +52,7 @@ func (r *Reactor) restart(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1
 		case apierrors.IsTooManyRequests(err):
 			return "", fmt.Errorf("%sPod %s: a disruption budget refuses the eviction: %w", after(done), pod.Name, err)
 		case err != nil:
-			return "", fmt.Errorf("%sPod %s: %s", after(done), pod.Name, probe.Reason(err))
+			return "", fmt.Errorf("%sPod %s: %s", after(done), pod.Name, identity.Reason(err))
 		}
 		done = append(done, pod.Name)
 	}

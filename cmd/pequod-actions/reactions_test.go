@@ -109,7 +109,7 @@ func TestMonitorHTTP(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	a := app.Start(t)
-	e.rights(t, readPods+`, {apiGroups: [""], resources: [secrets], resourceNames: [hook], verbs: [get]}`)
+	e.rights(t, readPods+`, {apiGroups: [""], resources: [secrets], resourceNames: [hook, elsewhere], verbs: [get]}`)
 	e.Apply(t, fmt.Sprintf(`
 apiVersion: v1
 kind: Secret
@@ -120,18 +120,25 @@ apiVersion: v1
 kind: Secret
 metadata: {name: other}
 stringData: {url: "%[1]s/%[2]s"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: elsewhere}
+stringData: {url: "https://%[2]s.example.com/"}
 `, e.host.URL, canary))
 	e.pod(t, "web", a, "")
 	p := e.watch(t)
 	e.monitor(t, "my-app", `
   {name: told, `+bad+`, do: [{http: {urlSecretRef: {name: hook, key: url}, body: '{"text": "Alert: " + monitor.name + " " + target.name + " " + old.health + " to " + state.health}'}}]},
   {name: unread, `+bad+`, do: [{http: {urlSecretRef: {name: other, key: url}}}]},
+  {name: elsewhere, `+bad+`, do: [{http: {urlSecretRef: {name: elsewhere, key: url}}}]},
   {name: metadata, `+bad+`, do: [{http: {url: "http://169.254.169.254/latest"}}]},
   {name: apiserver, `+bad+`, do: [{http: {url: "`+e.Config.Host+`"}}]}`, "")
 	e.monitored(t, "my-app", reason("Healthy"))
 	a.Set("unhealthy", 0)
 	e.monitored(t, "my-app", result("told", "POST the address of Secret hook answers 200"))
-	e.monitored(t, "my-app", result("unread", "Secret other: the service account has not the right to it"))
+	e.monitored(t, "my-app", result("unread", "Secret other: the service account has no right to it"))
+	e.monitored(t, "my-app", result("elsewhere", "POST the address of Secret elsewhere: host [redacted] is not allowed"))
 	e.monitored(t, "my-app", result("metadata", "host 169.254.169.254 is not allowed"))
 	e.monitored(t, "my-app", result("apiserver", "the address is that of the API server"))
 	e.host.set(func() {
@@ -188,7 +195,7 @@ spec:
 	a.Set("unhealthy", 0)
 	for rule, want := range map[string]string{
 		"scale": "scaled Deployment free to 3", "taken": `Deployment taken: field spec.replicas is owned by field manager "harness"`,
-		"patch": "patched Deployment free", "none": "Deployment none: not found", "forbidden": "ConfigMap x: the service account has not the right to it",
+		"patch": "patched Deployment free", "none": "Deployment none: not found", "forbidden": "ConfigMap x: the service account has no right to it",
 		"run": "requested a reconciliation of Action backup",
 	} {
 		e.monitored(t, "my-app", result(rule, want))
@@ -214,7 +221,8 @@ func TestMonitorGraph(t *testing.T) {
 	e.Apply(t, string(config.Applier))
 	a := app.Start(t)
 	a.Set("unhealthy", 0)
-	e.rights(t, readPods+`, {apiGroups: [apps], resources: [deployments, deployments/scale], verbs: [get, patch]}`)
+	const scale = readPods + `, {apiGroups: [apps], resources: [deployments, deployments/scale], verbs: [get, patch]}`
+	e.rights(t, scale)
 	e.pod(t, "web", a, "")
 	e.watch(t)
 	deployment := func(name, policy string) string {
@@ -258,8 +266,8 @@ spec:
 	e.Apply(t, graph)
 	e.monitor(t, "my-app", `
   {name: ill, `+bad+`, severity: Error},
-  {name: owned, when: state.pendingTasks > 5, do: [{scale: {kind: Deployment, name: owned, replicas: 3}}]},
-  {name: left, when: state.pendingTasks > 5, do: [{scale: {kind: Deployment, name: left, replicas: 3}}]}`, "")
+  {name: owned, when: state.pendingTasks > 5, firesOn: While, cooldown: 2s, do: [{scale: {kind: Deployment, name: owned, replicas: 3}}]},
+  {name: left, when: state.pendingTasks > 5, firesOn: While, cooldown: 2s, do: [{scale: {kind: Deployment, name: left, replicas: 3}}]}`, "")
 	applier := process.Program{Name: "pequod-applier", Account: "pequod-applier"}
 	applier.Start(t, e.Cluster, e.ServiceAccount(t, process.Namespace, "pequod-applier"))
 	e.monitored(t, "my-app", reason("RuleHolds"))
@@ -283,6 +291,9 @@ spec:
 		_, err := e.Client.CoreV1().ConfigMaps(e.Namespace).Get(ctx, "after", metav1.GetOptions{})
 		return err
 	})
+	unread := `OwnedByGraph: field spec.replicas is owned by field manager "pequod", and the service account has no right to get ResourceGraph ` + e.Namespace + "/shop"
+	e.monitored(t, "my-app", result("left", unread))
+	e.rights(t, scale+`, {apiGroups: [platform.pequod.io], resources: [resourcegraphs], verbs: [get]}`)
 	e.monitored(t, "my-app", result("owned", "OwnedByGraph: field spec.replicas belongs to ResourceGraph "+e.Namespace+"/shop"))
 	e.monitored(t, "my-app", result("left", "scaled Deployment left to 3"))
 	replicas("left", 3)

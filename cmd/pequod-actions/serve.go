@@ -107,7 +107,7 @@ func (o *options) monitors(m manager.Manager, accounts *identity.Accounts, hosts
 	controller, err = monitor.Setup(m, monitor.Options{
 		Prober: prober, Metrics: counts, Concurrent: o.concurrent,
 		Reactor: &reaction.Reactor{
-			Accounts: accounts, Mapper: m.GetRESTMapper(), Pods: prober, Hosts: hosts, Graphs: m.GetAPIReader(), Exec: o.exec,
+			Accounts: accounts, Mapper: m.GetRESTMapper(), Pods: prober, Hosts: hosts, Exec: o.exec,
 		},
 	})
 	if err != nil {
