@@ -85,12 +85,22 @@ func (c *consumers) ensure(ctx context.Context, a *v1alpha1.Receiver, run func(c
 	c.of[name] = next
 	c.wait.Go(func() {
 		defer close(next.done)
+		defer c.forget(name, next)
 		if known != nil {
 			<-known.done
 		}
 		run(within, func(err error) { c.report(name, next, err) })
 	})
 	return false, nil
+}
+
+// forget drops a source that has ended.
+func (c *consumers) forget(name types.NamespacedName, of *consumer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[name] == of {
+		delete(c.of, name)
+	}
 }
 
 // report records the state of a source, and has its Receiver reconciled if it has changed.
@@ -110,12 +120,13 @@ func (c *consumers) report(name types.NamespacedName, of *consumer, err error) {
 	}
 }
 
-// end ends the source of a Receiver.
+// end ends the source of a Receiver. It remains known until it has ended, so that the next one waits
+// for it.
 func (c *consumers) end(name types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.of[name]; known != nil {
 		known.stop()
-		delete(c.of, name)
+		known.key = ""
 	}
 }

@@ -85,7 +85,7 @@ func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Dur
 	token, err := webhook.Token(ctx, r.Accounts, a)
 	if err != nil {
 		a.Status.WebhookPath = ""
-		s.progressing(reasonUnavailable, "the token of the webhook can't be read: "+reasonOf(err))
+		s.progressing(reasonUnavailable, "the token of the webhook can't be read: "+err.Error())
 		return retry
 	}
 	a.Status.WebhookPath = webhook.Path(token, a.Namespace, a.Name)
@@ -106,17 +106,4 @@ func (r *reconciler) consumed(ctx context.Context, a *v1alpha1.Receiver, s *stat
 		s.ready("messages are received")
 	}
 	return resync
-}
-
-// reasonOf returns the reason of an error of reading a Secret in a few words.
-func reasonOf(err error) string {
-	switch status := apierrors.APIStatus(nil); {
-	case apierrors.IsNotFound(err):
-		return "the Secret doesn't exist"
-	case apierrors.IsForbidden(err):
-		return "the service account may not read the Secret"
-	case errors.As(err, &status):
-		return "the API server answers " + string(status.Status().Reason)
-	}
-	return err.Error()
 }

@@ -5,11 +5,13 @@
 package source
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -91,4 +93,12 @@ func ClassOf(err error) Class {
 		return known.Class
 	}
 	return Failed
+}
+
+// Pause waits for a time, or until ctx is done.
+func Pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }

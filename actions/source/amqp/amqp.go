@@ -64,15 +64,7 @@ func Run(ctx context.Context, o Options) {
 			return
 		}
 		o.Report(err)
-		pause(ctx, backoff.Step())
-	}
-}
-
-// pause waits, or until ctx is done.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
+		source.Pause(ctx, backoff.Step())
 	}
 }
 
@@ -178,7 +170,7 @@ func (q *queue) process(ctx context.Context, message amqp091.Delivery) error {
 			return q.bury(ctx, message, m, err)
 		}
 		// Nothing is lost: the message stays unacknowledged, so the broker keeps it.
-		pause(ctx, backoff.Step())
+		source.Pause(ctx, backoff.Step())
 		if ctx.Err() != nil || q.channel.IsClosed() {
 			return errors.Join(ctx.Err(), amqp091.ErrClosed)
 		}

@@ -53,18 +53,10 @@ func Run(ctx context.Context, o Options) {
 		}
 		o.Report(err)
 		if err != nil {
-			pause(ctx, backoff.Step())
+			source.Pause(ctx, backoff.Step())
 			continue
 		}
 		backoff = o.Backoff
-	}
-}
-
-// pause waits, or until ctx is done.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
 	}
 }
 
@@ -100,6 +92,6 @@ func (o Options) deliver(ctx context.Context, messages []message) error {
 				return err
 			}
 		}
-		pause(ctx, min(backoff.Step(), visibility*time.Second/2))
+		source.Pause(ctx, min(backoff.Step(), visibility*time.Second/2))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/utils/lru"
 
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -28,7 +29,7 @@ func Token(ctx context.Context, secrets Secrets, r *v1alpha1.Receiver) ([]byte, 
 	name := r.Spec.Source.Webhook.SecretRef.Name
 	data, err := secrets.Secret(ctx, r.Namespace, r.Spec.ServiceAccountName, name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("secret %s: %s", name, identity.Reason(err))
 	}
 	token := data["token"]
 	if len(token) < MinToken {
