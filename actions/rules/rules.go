@@ -35,15 +35,13 @@ type Rule struct {
 
 // Memory is what a rule knows about earlier observations. The zero value knows nothing.
 type Memory struct {
-	// Seen is set after the first observation.
-	Seen bool
 	// Holds reports whether the rule holds.
 	Holds bool
 	// Since is when the condition, or for Change the state, became other than the confirmed
 	// one. It is zero if there is no such difference.
 	Since time.Time
 	// Digest is that of the confirmed state, and Candidate that of a newer one. Only Change
-	// uses them.
+	// sets them.
 	Digest, Candidate string
 	// Owed is set if the rule should have fired, and cooldown or limit prevented it.
 	Owed bool
@@ -77,7 +75,6 @@ func Next(r Rule, m Memory, o Observation, now time.Time) (Memory, Verdict) {
 	} else {
 		m.hold(r, o, now)
 	}
-	m.Seen = true
 	return m, m.fire(r, now)
 }
 
@@ -88,8 +85,12 @@ func Missed(m Memory) Memory {
 	return m
 }
 
-// hold updates whether the rule holds.
+// hold updates whether the rule holds. The memory may be that of a rule that was edited, and fired
+// on another event.
 func (m *Memory) hold(r Rule, o Observation, now time.Time) {
+	if m.Digest != "" {
+		*m = Memory{Fired: m.Fired} // it fired on changes
+	}
 	if o.When == m.Holds {
 		m.Since = time.Time{}
 	} else {
@@ -105,16 +106,20 @@ func (m *Memory) hold(r Rule, o Observation, now time.Time) {
 			m.Owed = m.Holds == (r.On == Enter) && r.On != While
 		}
 	}
-	if r.On == While {
+	switch {
+	case r.On == While:
 		m.Owed = m.Holds
+	case m.Holds != (r.On == Enter):
+		m.Owed = false
 	}
 }
 
-// change updates the confirmed state.
+// change updates the confirmed state. Without one, the memory is new, or that of a rule that was
+// edited, and didn't fire on changes.
 func (m *Memory) change(r Rule, o Observation, now time.Time) {
 	switch {
-	case !m.Seen:
-		m.Digest = o.Digest
+	case m.Digest == "":
+		*m = Memory{Digest: o.Digest, Fired: m.Fired}
 	case o.Digest == m.Digest:
 		m.Since, m.Candidate = time.Time{}, ""
 	default:

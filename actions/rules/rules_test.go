@@ -70,6 +70,33 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// TestEdited changes what a rule fires on. What it remembers of the earlier rule makes it neither
+// hold nor fire.
+func TestEdited(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	for _, from := range []On{Enter, Leave, Change, While} {
+		for _, to := range []On{Enter, Leave, Change, While} {
+			if from == to {
+				continue
+			}
+			// Each earlier rule owes a firing that its cooldown prevents.
+			r, m := Rule{On: from, Cooldown: time.Hour}, Memory{Fired: []time.Time{now}}
+			for _, when := range []bool{true, from != Leave} {
+				m, _ = Next(r, m, Observation{When: when, Digest: fmt.Sprint("state ", when, len(m.Digest))}, now)
+			}
+			if !m.Owed {
+				t.Fatalf("%s owes nothing: %+v", from, m)
+			}
+			when := to != While && to != Enter // not that which it fires on
+			m, v := Next(Rule{On: to}, m, Observation{When: when, Digest: "other"}, now)
+			if v.Fire || to == Change && m.Holds {
+				t.Errorf("%s made of %s: fires %t: %+v", to, from, v.Fire, m)
+			}
+		}
+	}
+}
+
 // TestClock sets the clock back while a rule waits. The wait begins again, and ends.
 func TestClock(t *testing.T) {
 	t.Parallel()

@@ -14,15 +14,19 @@ import (
 // limit that of all targets, so the last firing of the target is the last one of the list.
 func memory(m v1alpha1.MonitorMemory, recent []metav1.MicroTime) rules.Memory {
 	r := rules.Memory{
-		Seen: m.Confirmed != "", Holds: m.Holds, Digest: m.Confirmed, Candidate: m.Candidate, Owed: m.Owed, Tripped: m.Tripped,
+		Holds: m.Holds, Digest: m.Confirmed, Candidate: m.Candidate, Owed: m.Owed, Tripped: m.Tripped,
 	}
 	if m.Since != nil {
 		r.Since = m.Since.Time
 	}
+	own := false
 	for _, at := range recent {
-		if m.FiredAt == nil || !at.Equal(m.FiredAt) {
-			r.Fired = append(r.Fired, at.Time)
+		// Other targets may have fired at the same time, in the same reading.
+		if !own && m.FiredAt != nil && at.Equal(m.FiredAt) {
+			own = true
+			continue
 		}
+		r.Fired = append(r.Fired, at.Time)
 	}
 	if m.FiredAt != nil {
 		r.Fired = append(r.Fired, m.FiredAt.Time)

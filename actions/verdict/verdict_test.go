@@ -96,6 +96,7 @@ func TestNext(t *testing.T) {
 		"each target":       {`- {name: r, when: '` + bad + `'}`, []string{"a=ok b=bad", "a=bad b=bad"}, "fired r b; changed  a, fired r a"},
 		"another Pod":       {`- {name: r, when: '` + bad + `'}`, []string{"a=bad", "b=bad", "a=bad"}, "fired r a; fired r b; fired r a"},
 		"limit of all":      {`- {name: r, when: '` + bad + `', limit: {count: 2, per: 1h}}`, []string{"a=bad b=bad c=bad", "a=bad b=bad c=bad"}, "fired r a, fired r b, tripped r c; "},
+		"limit of equals":   {`- {name: r, when: '` + bad + `', limit: {count: 2, per: 1h}}`, []string{"a=bad b=bad", "a=ok b=ok", "a=bad b=ok"}, "fired r a, fired r b; changed  a, changed  b; changed  a, tripped r a"},
 		"cooldown of one":   {`- {name: r, when: '` + bad + `', firesOn: While, cooldown: 20s}`, []string{"a=bad", "a=bad b=bad", "a=bad b=bad"}, "fired r a; fired r b; fired r a"},
 		"limit and restart": {`- {name: r, when: '` + bad + `', firesOn: While, limit: {count: 1, per: 30s}}`, []string{"a=bad", "restart", "a=bad", "restart", "a=bad", "a=bad"}, "fired r a; tripped r a; ; fired r a"},
 		"failed polls":      {`- {name: r, firesOn: Change}`, []string{"a=x", "a=x", "a=ok", "a=x", "a=bad"}, "lost  a; ; found  a; lost  a; found  a, changed  a, fired r a"},
