@@ -233,7 +233,7 @@ func (p *Plan) fire(s *v1alpha1.MonitorStatus, t *v1alpha1.MonitorTargetStatus, 
 		return []Event{{Kind: Tripped, Target: *t, Rule: r.spec.Name}}
 	case !v.Fire:
 		return nil
-	case len(s.Firings) >= maxFirings:
+	case len(r.spec.Do) > 0 && len(s.Firings) >= maxFirings:
 		return []Event{{Kind: Failed, Target: *t, Rule: r.spec.Name, Err: fmt.Errorf("%d firings wait for their reactions; this one is dropped", maxFirings)}}
 	}
 	if len(r.spec.Do) > 0 {

@@ -171,6 +171,19 @@ func TestBounds(t *testing.T) {
 	if n := len(status.Targets); n != v1alpha1.MaxMonitorTargets || status.TargetCount != 400 || len(states) != n {
 		t.Errorf("%d targets of %d, %d states", n, status.TargetCount, len(states))
 	}
+	events := 0
+	_, silent, err := compiled(t, graphql+`- {name: r, firesOn: While, when: 'true'}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range silent.Next(status.DeepCopy(), states, Reading{Polls: []Poll{{Name: "a", Data: answer("ok")}}}, now) {
+		if e.Kind == Fired {
+			events++
+		}
+	}
+	if events != 1 {
+		t.Errorf("a rule without reactions fires %d times while others wait", events)
+	}
 	if n := len(status.Rules[0].Recent); n != 100 || len(status.Firings) > maxFirings {
 		t.Errorf("%d recent firings, %d firings", n, len(status.Firings))
 	}
