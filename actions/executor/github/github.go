@@ -64,9 +64,12 @@ func New(server executor.Server) *Executor {
 func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 	g := request.GitHubWorkflow
 	var found []error
-	for field, missing := range map[string]bool{"repository": g.Repository == "", "ref": g.Ref == "", "auth": g.Auth == nil} {
-		if missing {
-			found = append(found, fmt.Errorf("githubWorkflow.%s is required", field))
+	for _, required := range []struct {
+		field   string
+		missing bool
+	}{{"repository", g.Repository == ""}, {"ref", g.Ref == ""}, {"auth", g.Auth == nil}} {
+		if required.missing {
+			found = append(found, fmt.Errorf("githubWorkflow.%s is required", required.field))
 		}
 	}
 	// These are also rules of the CRD, but a check may take a part over from the spec.

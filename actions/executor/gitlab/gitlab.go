@@ -54,9 +54,12 @@ func New(server executor.Server) *Executor {
 func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 	g := request.GitLabPipeline
 	var found []error
-	for field, missing := range map[string]bool{"project": g.Project == "", "ref": g.Ref == "", "auth": g.Auth == nil} {
-		if missing {
-			found = append(found, fmt.Errorf("gitlabPipeline.%s is required", field))
+	for _, required := range []struct {
+		field   string
+		missing bool
+	}{{"project", g.Project == ""}, {"ref", g.Ref == ""}, {"auth", g.Auth == nil}} {
+		if required.missing {
+			found = append(found, fmt.Errorf("gitlabPipeline.%s is required", required.field))
 		}
 	}
 	// This is also a rule of the CRD, but a check may take a part over from the spec.

@@ -241,6 +241,29 @@ func TestChild(t *testing.T) {
 	}
 }
 
+// TestBridges finds a child pipeline behind many other jobs that create pipelines.
+func TestBridges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, host.Options{Child: "failed", Bridges: 150})
+	w.begin(t)
+	if o := w.observe(t); o.State != v1alpha1.RunFailed {
+		t.Errorf("%s: %s", o.State, o.Message)
+	}
+}
+
+// TestCheck finds what is missing in a request, always in the same order: the errors are a message
+// in the status, and each other one would be a write of it.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, host.Options{})
+	for range 20 {
+		found := fmt.Sprint(w.e.Check(v1alpha1.ActionExecutor{GitLabPipeline: &v1alpha1.GitLabPipeline{}}))
+		if found != "[gitlabPipeline.project is required gitlabPipeline.ref is required gitlabPipeline.auth is required]" {
+			t.Errorf("%s", found)
+		}
+	}
+}
+
 // TestErrors compares the classes of refusals.
 func TestErrors(t *testing.T) {
 	t.Parallel()

@@ -122,8 +122,18 @@ func conclude(p *pipeline, o *executor.Observation) bool {
 // The first one that has not succeeded decides the state of the run.
 func (e *Executor) children(ctx context.Context, run executor.Run, p *pipeline, o *executor.Observation, depth int) ([]*pipeline, error) {
 	var bridges []bridge
-	if _, err := e.read(ctx, run, project(run, "/pipelines/%d/bridges?per_page=100", p.ID), false, &bridges); err != nil {
+	complete, err := e.pages(ctx, run, project(run, "/pipelines/%d/bridges?per_page=100", p.ID), maxPages, false, func(c *executor.Call) error {
+		var page []bridge
+		err := e.decode(c, &page)
+		bridges = append(bridges, page...)
+		return err
+	})
+	switch {
+	case err != nil:
 		return nil, err
+	case !complete: // one of the rest may have failed
+		o.State, o.Message, o.Permanent = v1alpha1.RunFailed, fmt.Sprintf("the pipeline creates more than %d other pipelines", len(bridges)), true
+		return nil, nil
 	}
 	var all []*pipeline
 	for _, b := range bridges {

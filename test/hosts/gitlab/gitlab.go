@@ -45,6 +45,8 @@ type Options struct {
 	// Child is the last state of a child pipeline, which ends a Stage after its parent. Without
 	// it there is no child.
 	Child string
+	// Bridges is the number of jobs before that of the child, which have created nothing.
+	Bridges int
 	// Files are the artifacts of the job terraform, by their paths. With a child, it has the job.
 	Files map[string]string
 	// Jobs is the number of further jobs.

@@ -49,6 +49,9 @@ func (s *Server) bridges(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var all []any
+	for i := range s.o.Bridges {
+		all = append(all, map[string]any{"id": i + 1, "name": "skipped", "status": "skipped", "downstream_pipeline": nil})
+	}
 	for _, child := range s.pipelines {
 		if child.Parent == p.ID {
 			all = append(all, map[string]any{
