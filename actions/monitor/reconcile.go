@@ -28,6 +28,9 @@ const heartbeat = 5 * time.Minute
 // what others have written.
 const conflictPause = 100 * time.Millisecond
 
+// maxRequested is the size of status.reconcileRequestedAt in bytes.
+const maxRequested = 256
+
 // maxResult is the size of the result of reactions in the status in bytes.
 const maxResult = 1000
 
@@ -93,7 +96,7 @@ func (s *session) pause() {
 	if s.known.cancel != nil {
 		s.known.cancel()
 	}
-	s.known.due = time.Time{}
+	s.known.due, s.known.finished = time.Time{}, nil
 	s.reconciler.mu.Unlock()
 	s.known.generation = 0 // it begins again
 	s.next.ObservedGeneration = s.m.Generation
@@ -166,8 +169,8 @@ func (s *session) observe(finished *round) {
 // request takes the request for a reconciliation: a poll at once.
 func (s *session) request() {
 	value := s.m.Annotations[v1alpha1.AnnotationReconcileRequestedAt]
-	if len(value) > 256 {
-		value = value[:256]
+	if len(value) > maxRequested {
+		value = source.OneLine(value, maxRequested)
 	}
 	if value == s.next.ReconcileRequestedAt {
 		return

@@ -37,42 +37,53 @@ func (s *session) poll() time.Duration {
 		finished := r.read(ctx, m, plan)
 		name := client.ObjectKeyFromObject(m)
 		r.mu.Lock()
-		k.cancel, k.finished = nil, finished
-		k.count(finished)
+		k.cancel = nil
+		if finished != nil {
+			k.finished = finished
+			k.count(finished)
+		}
 		r.mu.Unlock()
 		r.wake(name)
 	})
 	return 0
 }
 
-// read reads the targets of a Monitor.
-func (r *reconciler) read(ctx context.Context, m *v1alpha1.Monitor, plan *verdict.Plan) (finished *round) {
+// read reads the targets of a Monitor. It returns nil if ctx is done: then the Monitor was paused,
+// changed or deleted, or the program ends, and nothing is known about the targets.
+func (r *reconciler) read(ctx context.Context, m *v1alpha1.Monitor, plan *verdict.Plan) *round {
 	began := r.Now()
-	finished = &round{generation: m.Generation}
+	finished := &round{generation: m.Generation}
+	finished.reading, finished.err = r.ask(ctx, m, plan)
+	if ctx.Err() != nil {
+		return nil
+	}
+	finished.at = r.Now()
+	finished.took = finished.at.Sub(began)
+	if finished.err != nil {
+		r.Metrics.Erred("targets")
+	}
+	for _, p := range finished.reading.Polls {
+		result := "success"
+		if p.Err != nil {
+			result = "failure"
+			r.Metrics.Erred("poll")
+		}
+		r.Metrics.Polled(result, finished.took)
+	}
+	return finished
+}
+
+// ask has the prober read the targets, and recovers its panics.
+func (r *reconciler) ask(ctx context.Context, m *v1alpha1.Monitor, plan *verdict.Plan) (reading verdict.Reading, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			finished.err = r.recovered(m, v)
-		}
-		finished.at = r.Now()
-		took := finished.at.Sub(began)
-		finished.took = took
-		if finished.err != nil && ctx.Err() == nil {
-			r.Metrics.Erred("targets")
-		}
-		for _, p := range finished.reading.Polls {
-			result := "success"
-			if p.Err != nil {
-				result = "failure"
-				r.Metrics.Erred("poll")
-			}
-			r.Metrics.Polled(result, took)
+			reading, err = verdict.Reading{}, r.recovered(m, v)
 		}
 	}()
 	// The time for the list of the targets, and for turns at servers that are busy.
 	ctx, cancel := context.WithTimeout(ctx, max(plan.Interval, 2*plan.Timeout)+10*time.Second)
 	defer cancel()
-	finished.reading, finished.err = r.Prober.Read(ctx, m, plan.Timeout)
-	return finished
+	return r.Prober.Read(ctx, m, plan.Timeout)
 }
 
 // recovered logs a panic with its stack, and returns it as an error for the status, without the
