@@ -33,8 +33,8 @@ func goal(a *v1alpha1.Action) runs.Goal {
 		Timeout:      duration(spec.Timeout, time.Hour),
 		Retry:        runs.Retry{Attempts: 8, Initial: time.Minute, Factor: 2, Max: 1024 * time.Minute},
 	}
-	if len(g.Requested) > 256 {
-		g.Requested = g.Requested[:256] // as long as the status may have it
+	if len(g.Requested) > maxRequested {
+		g.Requested = source.OneLine(g.Requested, maxRequested)
 	}
 	if r := spec.Retry; r != nil {
 		if r.Attempts != nil {
@@ -57,6 +57,9 @@ func goal(a *v1alpha1.Action) runs.Goal {
 	}
 	return g
 }
+
+// maxRequested is the size of status.reconcileRequestedAt in bytes.
+const maxRequested = 256
 
 // specifiedDestroy returns the destroy of a spec, with what it takes over from the spec.
 func specifiedDestroy(spec *v1alpha1.ActionSpec) *v1alpha1.ActionDestroy {
