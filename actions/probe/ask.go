@@ -173,11 +173,7 @@ func httpRequest(request *egress.Request, base string, probe *v1alpha1.HTTPProbe
 
 // answer returns the variable response of an answer with an expected code.
 func answer(probe *v1alpha1.HTTPProbe, response *egress.Response) (map[string]any, error) {
-	expect := probe.Expect
-	if len(expect) == 0 {
-		expect = []int32{http.StatusOK}
-	}
-	if !slices.Contains(expect, int32(response.Status)) {
+	if !probe.Expects(response.Status) {
 		return nil, fmt.Errorf("answers %d", response.Status)
 	}
 	return (&executor.Call{Response: response}).Data(), nil

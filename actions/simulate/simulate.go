@@ -1,7 +1,7 @@
 // Package simulate plays recorded answers to a Monitor, and tells which rules would fire. It does
 // nothing else: there is no cluster and no clock.
 //
-// [ReadMonitor] and [ReadRecording] read the input, and [Run] is the entry point.
+// [ReadRecording] reads the answers, and [Run] is the entry point.
 package simulate
 
 import (
@@ -9,13 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // Answer is one recorded poll of a target.
@@ -26,35 +27,21 @@ type Answer struct {
 	Target string `json:"target,omitempty"`
 	// Answer is what was read: the JSON of a GraphQL server, {status, headers, body} of the
 	// probe http, or the object.
-	Answer map[string]any `json:"answer,omitempty"`
+	Answer json.RawMessage `json:"answer,omitempty"`
 	// Error is why the poll failed.
 	Error string `json:"error,omitempty"`
+
+	// path leads from the recording to the answer.
+	path string
 }
 
-// ReadMonitor reads a Monitor of YAML or JSON. Fields that don't exist are errors.
-func ReadMonitor(text []byte) (*v1alpha1.Monitor, error) {
-	m := &v1alpha1.Monitor{}
-	if err := yaml.UnmarshalStrict(text, m); err != nil {
-		return nil, errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: "), "while decoding JSON: "))
-	}
-	if m.Kind != "Monitor" || m.APIVersion != v1alpha1.GroupVersion.String() {
-		return nil, fmt.Errorf("is %s %s, want %s Monitor", m.APIVersion, m.Kind, v1alpha1.GroupVersion)
-	}
-	return m, nil
-}
-
-// ReadRecording reads answers of YAML or JSON: a list of them, or one answer of the server.
-func ReadRecording(text []byte) ([]Answer, error) {
-	raw, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return nil, err
-	}
+// ReadRecording reads answers of JSON: a list of them, or one answer of the server.
+func ReadRecording(raw []byte) ([]Answer, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
-		one := Answer{}
-		if err := json.Unmarshal(raw, &one.Answer); err != nil {
+		if _, ok := executor.Decode(raw).(map[string]any); !ok {
 			return nil, errors.New("must be a list of recorded answers, or one answer of the server")
 		}
-		return []Answer{one}, nil
+		return []Answer{{Answer: raw}}, nil
 	}
 	var all []Answer
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -62,8 +49,29 @@ func ReadRecording(text []byte) ([]Answer, error) {
 	if err := d.Decode(&all); err != nil {
 		return nil, fmt.Errorf("must be a list of {at, target, answer, error}: %w", err)
 	}
+	for i := range all {
+		all[i].path = fieldpath.Index(i)
+	}
 	return all, nil
 }
+
+// WrongAnswer is the error of an answer that can't be played.
+type WrongAnswer struct {
+	// Path leads from the recording to the answer. It is "" if there is only one.
+	Path string
+	Err  error
+}
+
+// Error implements error.
+func (w *WrongAnswer) Error() string {
+	if w.Path == "" {
+		return w.Err.Error()
+	}
+	return w.Path + ": " + w.Err.Error()
+}
+
+// Unwrap returns the reason.
+func (w *WrongAnswer) Unwrap() error { return w.Err }
 
 // Line is what one poll has led to.
 type Line struct {
@@ -72,35 +80,57 @@ type Line struct {
 	Text   string
 }
 
-// Run plays answers in their order. Those with the same time are one reading.
-func Run(m *v1alpha1.Monitor, answers []Answer) ([]Line, error) {
-	plan, err := verdict.Compile(m)
-	if err != nil {
-		return nil, err
-	}
+// Run plays answers to a Monitor with its plan. Those with the same time are one reading, of which a
+// target has one answer, and no time is before the one above it. Errors are of the type
+// [*WrongAnswer].
+func Run(m *v1alpha1.Monitor, plan *verdict.Plan, answers []Answer) ([]Line, error) {
 	begin := time.Unix(0, 0)
 	status, states := &v1alpha1.MonitorStatus{}, verdict.States{}
 	var lines []Line
-	for len(answers) > 0 {
-		at, err := time.ParseDuration(or(answers[0].At, "0s"))
-		if err != nil {
-			return nil, fmt.Errorf("at: %w", err)
-		}
-		var r verdict.Reading
-		for first := answers[0].At; len(answers) > 0 && answers[0].At == first; {
-			poll, err := pollOf(m, answers[0])
-			if err != nil {
-				return nil, fmt.Errorf("answer at %s: %w", at, err)
-			}
-			r.Polls, answers = append(r.Polls, poll), answers[1:]
-		}
+	var r verdict.Reading
+	at := time.Duration(0)
+	play := func() {
 		events := plan.Next(status, states, r, begin.Add(at))
 		status.Firings = nil // nothing is done
 		for _, t := range status.Targets {
 			lines = append(lines, Line{at, t.Name, text(m, t, events)})
 		}
+		r = verdict.Reading{}
+	}
+	for _, a := range answers {
+		poll, err := pollOf(m, a)
+		next := at
+		if err == nil {
+			next, err = timeOf(a, at)
+		}
+		same := func(p verdict.Poll) bool { return p.Name == poll.Name }
+		if err == nil && next == at && slices.ContainsFunc(r.Polls, same) {
+			err = fmt.Errorf("%s has another answer at %s", poll.Name, at)
+		}
+		if err != nil {
+			return nil, &WrongAnswer{a.path, err}
+		}
+		if next != at && len(r.Polls) > 0 {
+			play()
+		}
+		at, r.Polls = next, append(r.Polls, poll)
+	}
+	if len(r.Polls) > 0 {
+		play()
 	}
 	return lines, nil
+}
+
+// timeOf returns the time of an answer after another one.
+func timeOf(a Answer, before time.Duration) (time.Duration, error) {
+	at, err := time.ParseDuration(or(a.At, "0s"))
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("at: %q is not a duration such as 90s", a.At)
+	case at < before:
+		return 0, fmt.Errorf("at: %s is before %s, the time of the answer above", at, before)
+	}
+	return at, nil
 }
 
 func or(text, otherwise string) string {
@@ -114,50 +144,42 @@ func or(text, otherwise string) string {
 func pollOf(m *v1alpha1.Monitor, a Answer) (verdict.Poll, error) {
 	poll := verdict.Poll{Name: or(a.Target, "target"), UID: "recorded"}
 	switch {
+	case (a.Error != "") == (len(a.Answer) > 0):
+		return poll, errors.New("exactly one of answer and error is required")
 	case a.Error != "":
 		poll.Err = errors.New(a.Error)
 		return poll, nil
-	case a.Answer == nil:
-		return poll, errors.New("answer or error is required")
 	}
-	answer, _ := integers(a.Answer).(map[string]any)
-	switch {
-	case m.Spec.Probe.HTTP != nil:
+	answer, ok := executor.Decode(a.Answer).(map[string]any)
+	if !ok {
+		return poll, errors.New("answer: must be an object")
+	}
+	failures, _ := answer["errors"].([]any)
+	switch probe := m.Spec.Probe; {
+	case probe.HTTP != nil:
+		code, ok := answer["status"].(int64)
+		if !ok {
+			return poll, errors.New("answer: has no status; record {status, headers, body}")
+		}
+		if !probe.HTTP.Expects(int(code)) {
+			poll.Err = fmt.Errorf("answers %d", code)
+		}
 		poll.Data = map[string]any{"response": answer}
-	case m.Spec.Probe.Object != nil:
+	case probe.Object != nil:
 		poll.Data = map[string]any{"object": answer}
-	case answer["errors"] != nil:
+	case len(failures) > 0:
 		poll.Err = errors.New("the answer has errors")
 	case answer["data"] == nil:
-		return poll, errors.New("has no data; record the whole answer of the server, such as {\"data\": {…}}")
+		return poll, errors.New("answer: has no data; record the whole answer of the server, such as {\"data\": {…}}")
 	default:
 		poll.Data = map[string]any{"data": answer["data"]}
 	}
 	return poll, nil
 }
 
-// integers replaces the numbers of decoded JSON that are whole with integers, as in answers.
-func integers(value any) any {
-	switch v := value.(type) {
-	case float64:
-		if whole := int64(v); float64(whole) == v {
-			return whole
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = integers(v[name])
-		}
-	case []any:
-		for i := range v {
-			v[i] = integers(v[i])
-		}
-	}
-	return value
-}
-
 // text describes what a poll has led to for one target.
 func text(m *v1alpha1.Monitor, t v1alpha1.MonitorTargetStatus, events []verdict.Event) string {
-	parts := []string{"unchanged"}
+	parts, fired := []string{"unchanged"}, map[string]bool{}
 	if !t.Reachable {
 		parts[0] = "not read: " + t.Message
 	}
@@ -169,6 +191,7 @@ func text(m *v1alpha1.Monitor, t v1alpha1.MonitorTargetStatus, events []verdict.
 		case verdict.Changed:
 			parts[0] = "changed"
 		case verdict.Fired:
+			fired[e.Rule] = true
 			parts = append(parts, e.Rule+" fires"+does(m, e.Rule))
 		case verdict.Tripped:
 			parts = append(parts, e.Rule+" is tripped")
@@ -177,7 +200,7 @@ func text(m *v1alpha1.Monitor, t v1alpha1.MonitorTargetStatus, events []verdict.
 		}
 	}
 	for _, rule := range t.Rules {
-		if fires := strings.Contains(strings.Join(parts, "; "), rule.Name+" fires"); rule.Holds && !fires {
+		if rule.Holds && !fired[rule.Name] {
 			parts = append(parts, rule.Name+" holds")
 		}
 	}

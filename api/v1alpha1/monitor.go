@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -223,6 +225,14 @@ type HTTPProbe struct {
 	// headersSecretRef names a Secret; each of its keys is the name of a header that is sent
 	// with the value.
 	HeadersSecretRef *SecretRef `json:"headersSecretRef,omitempty"`
+}
+
+// Expects reports whether a status code is that of a successful poll.
+func (p *HTTPProbe) Expects(status int) bool {
+	if len(p.Expect) == 0 {
+		return status == 200
+	}
+	return slices.Contains(p.Expect, int32(status))
 }
 
 // ObjectProbe names an object in the namespace of the Monitor. Secrets are refused.

@@ -1,17 +1,25 @@
 package author
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/actions/simulate"
+	"github.com/pequod-io/pequod/actions/verdict"
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
 // monitorTestOptions are the flags of monitor test.
@@ -29,15 +37,18 @@ func newMonitorTestCommand(env command.Env) *cobra.Command {
 		Use:   "test -f MONITOR --state RECORDING",
 		Short: "Show which rules of a Monitor fire for recorded answers",
 		Long: `Play recorded answers to a Monitor, and show which of its rules would fire. Nothing is sent
-and nothing is done.
+and nothing is done. The Monitor is checked as the API server and pequod-actions do.
 
 The recording is YAML or JSON: one answer of the server, such as {"data": {…}} of a GraphQL
 server, or a list of {at, target, answer, error}. at is the time since the begin, such as
 90s, and target the name of a Pod. Answers with the same time are one poll. For the probe http,
-an answer is {status, headers, body}, and for the probe object it is the object.`,
+an answer is {status, headers, body}, and for the probe object it is the object.
+
+The exit code is 0 if the answers were played; 1 if the Monitor or the recording is wrong; 2
+if a file could not be read.`,
 		Example: `  pequod monitor test -f monitor.yaml --state state.json`,
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return o.run(env) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&o.filenames, "filename", "f", nil, "file with the Monitor")
@@ -47,42 +58,92 @@ an answer is {status, headers, body}, and for the probe object it is the object.
 	return cmd
 }
 
-// run prints one line for each poll of a target. The exit code is 1 if the Monitor or the
-// recording is wrong, and 2 if they can't be read.
-func (o *monitorTestOptions) run(env command.Env) error {
+// run prints one line for each poll of a target.
+func (o *monitorTestOptions) run(ctx context.Context, env command.Env) error {
 	if len(o.filenames) != 1 {
 		return errors.New("--filename: one Monitor is tested at a time")
 	}
-	file := o.filenames[0]
-	text, err := os.ReadFile(file)
+	file, raw, err := document(ctx, o.filenames[0])
 	if err != nil {
-		return command.FileError(err)
+		return err
 	}
-	recorded, err := os.ReadFile(o.state)
+	recording, recorded, err := document(ctx, o.state)
 	if err != nil {
-		return command.FileError(err)
+		return err
 	}
-	m, err := simulate.ReadMonitor(text)
+	m, err := monitorOf(file, raw)
 	if err != nil {
-		return o.wrong(env, file, err)
+		return err
+	}
+	plan, err := verdict.Compile(m)
+	if err != nil {
+		return located(file, err)
 	}
 	answers, err := simulate.ReadRecording(recorded)
 	if err != nil {
-		return o.wrong(env, o.state, err)
+		return located(recording, err)
 	}
-	lines, err := simulate.Run(m, answers)
+	lines, err := simulate.Run(m, plan, answers)
 	if err != nil {
-		return o.wrong(env, file, err)
+		return located(recording, err)
 	}
 	return command.OutputError(printLines(env.Out, lines))
 }
 
-// wrong prints the mistakes in a file, one in each line.
-func (o *monitorTestOptions) wrong(env command.Env, file string, err error) error {
-	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintf(env.Err, "%s: %s\n", file, line)
+// document returns the only document of a file, and its JSON.
+func document(ctx context.Context, name string) (doc yamlfile.Document, raw []byte, err error) {
+	text, err := files.ReadFile(ctx, name)
+	if err != nil {
+		return doc, nil, err
 	}
-	return command.ExitError{Code: command.ExitNo}
+	docs, err := yamlfile.Parse(name, text)
+	switch {
+	case err != nil:
+		return doc, nil, err
+	case len(docs) != 1:
+		return doc, nil, problem.List{{
+			Position: problem.Position{File: name}, Rule: problem.RuleInstance, Message: fmt.Sprintf("has %d documents, want one", len(docs)),
+		}}
+	}
+	raw, err = yaml.YAMLToJSON(text)
+	return docs[0], raw, err
+}
+
+// monitorOf returns the Monitor in a document, or what the API server would refuse.
+func monitorOf(doc yamlfile.Document, raw []byte) (*v1alpha1.Monitor, error) {
+	if kind, version := doc.Text("kind"), doc.Text("apiVersion"); kind != "Monitor" || version != v1alpha1.GroupVersion.String() {
+		return nil, doc.Problem(fmt.Errorf("must be a Monitor of %s", v1alpha1.GroupVersion))
+	}
+	var object map[string]any
+	if err := utiljson.Unmarshal(raw, &object); err != nil {
+		return nil, doc.Problem(err)
+	}
+	if found := input.OwnKinds().Check(object); len(found) > 0 {
+		for i := range found {
+			found[i].Position = doc.At(found[i].Path)
+		}
+		return nil, found.Sorted()
+	}
+	m := &v1alpha1.Monitor{}
+	return m, doc.Decode(m)
+}
+
+// fieldAtBegin matches the path of a field with which an error begins.
+var fieldAtBegin = lazyregexp.New(`^(?:spec|\[)[a-zA-Z0-9.\[\]]*`)
+
+// located returns the errors about a document, each line at the field that it begins with.
+func located(doc yamlfile.Document, err error) error {
+	errs := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		errs = joined.Unwrap()
+	}
+	var found problem.List
+	for _, err := range errs {
+		found = append(found, problem.Problem{
+			Position: doc.At(fieldAtBegin().FindString(err.Error())), Rule: problem.RuleInstance, Message: err.Error(),
+		})
+	}
+	return found
 }
 
 func printLines(to io.Writer, lines []simulate.Line) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// ownKinds returns a catalog with the kinds of Kubernetes and of Pequod.
-func ownKinds() *kinds.Catalog {
+// OwnKinds returns a catalog with the kinds of Kubernetes and of Pequod.
+func OwnKinds() *kinds.Catalog {
 	c := &kinds.Catalog{}
 	c.AddOwn(v1alpha1.Group, func(kind string) (*kinds.Custom, error) {
 		for _, doc := range config.Definitions() {
@@ -28,7 +28,7 @@ func ownKinds() *kinds.Catalog {
 // checkOwn returns a check of nodes whose objects are of a kind of Pequod, such as Action. It
 // accepts all others.
 func checkOwn() func(v1alpha1.Node, map[string]any) problem.List {
-	c := ownKinds()
+	c := OwnKinds()
 	return func(n v1alpha1.Node, object map[string]any) problem.List {
 		apiVersion, _ := object["apiVersion"].(string)
 		if gv, err := schema.ParseGroupVersion(apiVersion); err != nil || gv.Group != v1alpha1.Group {

@@ -5,7 +5,7 @@ import "testing"
 // TestOwnKinds looks up the kinds of Pequod. Each definition can be read.
 func TestOwnKinds(t *testing.T) {
 	t.Parallel()
-	c := ownKinds()
+	c := OwnKinds()
 	for _, kind := range []string{"ResourceGraph", "Transform", "Action"} {
 		if _, p := c.Lookup("platform.pequod.io/v1alpha1", kind); p != nil {
 			t.Errorf("%s: %s", kind, p.Message)

@@ -36,7 +36,7 @@ func (f *SchemaFlags) AddFlags(cmd *cobra.Command) {
 // LoadSchemas returns the schemas of the kinds of Kubernetes, of Pequod, and of those defined
 // by --crd. Its errors have the position of the definition.
 func (f *SchemaFlags) LoadSchemas(ctx context.Context) (*kinds.Catalog, error) {
-	c := ownKinds()
+	c := OwnKinds()
 	err := f.EachCRD(ctx, func(content []byte) error {
 		custom, err := kinds.ParseDefinition(content)
 		if err == nil {
