@@ -216,6 +216,7 @@ type PatchReaction struct {
 // HTTPReaction sends a request to a host that pequod-actions may connect to.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.urlSecretRef)",message="exactly one of url and urlSecretRef is required"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeout) || duration(self.timeout) <= duration('30s')",message="timeout must be at most 30s"
 type HTTPReaction struct {
 	// url is the address.
 	//
@@ -241,6 +242,8 @@ type HTTPReaction struct {
 }
 
 // ExecReaction runs a command, without a shell. The account needs the right to create pods/exec.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.timeout) || duration(self.timeout) <= duration('30m')",message="timeout must be at most 30m"
 type ExecReaction struct {
 	// container is the name of the container. Defaults to the first one.
 	//
@@ -261,7 +264,8 @@ type ExecReaction struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:Pattern=`^/`
 	WorkingDir string `json:"workingDir,omitempty"`
-	// timeout limits the command, as a Go duration. Defaults to 30s.
+	// timeout limits the command, as a Go duration of at most 30m. Defaults to 30s. All
+	// reactions of one firing together have 30m.
 	Timeout Duration `json:"timeout,omitempty"`
 	// reportOutput has the output in the Event, at most 900 bytes. Otherwise it is dropped.
 	ReportOutput bool `json:"reportOutput,omitempty"`
