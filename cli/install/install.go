@@ -62,15 +62,15 @@ func newInstallCommand(env command.Env) *cobra.Command {
 		Use:   "install",
 		Short: "Install or upgrade pequod-applier, pequod-manager or pequod-actions in a cluster",
 		Long: `Install or upgrade the applier, the manager with --mode=operator, or the executor of
-Actions with --mode=actions: the CustomResourceDefinitions, the namespace ` + installNamespace + `, the Deployment with its NetworkPolicy,
+Actions, Monitors and Receivers with --mode=actions: the CustomResourceDefinitions, the namespace ` + installNamespace + `, the Deployment with its NetworkPolicy,
 and the roles that it needs. This requires cluster-admin rights. The result is the same as
 that of 'kubectl apply -k config/applier', config/default or config/actions, and objects that kubectl
 created are taken over. Objects that an earlier version of this command installed, and
 this version does not, are removed.
 
 The applier executes the ResourceGraphs that others bring into the cluster (GitOps). The
-manager makes them from Transforms and instances in the cluster. pequod-actions executes Actions:
-runs outside of the cluster. All can be in one cluster.
+manager makes them from Transforms and instances in the cluster. pequod-actions executes Actions,
+which run something outside of the cluster, Monitors and Receivers. All can be in one cluster.
 
 pequod-actions connects to no server unless --allow-egress names it: a host such as
 api.github.com, all below a name such as *.example.com, * for all public addresses, or a network

@@ -13,12 +13,14 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// graphKind, actionKind and leaseKind are kinds that the manifests don't contain as objects:
-// graphs and Actions belong to users, and the applier creates its Lease itself.
+// The kinds that the manifests don't contain as objects: all but Leases belong to users, and the
+// applier creates its Lease itself.
 var (
-	graphKind  = v1alpha1.GroupVersion.WithKind("ResourceGraph")
-	actionKind = v1alpha1.GroupVersion.WithKind("Action")
-	leaseKind  = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
+	graphKind    = v1alpha1.GroupVersion.WithKind("ResourceGraph")
+	actionKind   = v1alpha1.GroupVersion.WithKind("Action")
+	monitorKind  = v1alpha1.GroupVersion.WithKind("Monitor")
+	receiverKind = v1alpha1.GroupVersion.WithKind("Receiver")
+	leaseKind    = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 )
 
 // installed is the state of the cluster before an uninstall. It is read once: the
@@ -36,8 +38,8 @@ type installed struct {
 	// beside reports whether another program is installed, and besideGraphs whether one is that
 	// executes graphs.
 	beside, besideGraphs bool
-	// actions are the Actions of all namespaces, if the program executes them.
-	actions []*unstructured.Unstructured
+	// actions, monitors and receivers are those of all namespaces, if the program executes them.
+	actions, monitors, receivers []*unstructured.Unstructured
 }
 
 // findInstalled reads the objects of the installation and the graphs. It looks
@@ -73,13 +75,16 @@ func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
 			found.objects = append(found.objects, lease)
 		}
 	}
+	lists := map[schema.GroupVersionKind]*[]*unstructured.Unstructured{graphKind: &found.graphs}
 	if r.mode.actions {
-		found.actions, err = r.listServed(ctx, actionKind)
-	} else {
-		found.graphs, err = r.listServed(ctx, graphKind)
+		lists = map[schema.GroupVersionKind]*[]*unstructured.Unstructured{
+			actionKind: &found.actions, monitorKind: &found.monitors, receiverKind: &found.receivers,
+		}
 	}
-	if err != nil {
-		return nil, err
+	for kind, list := range lists {
+		if *list, err = r.listServed(ctx, kind); err != nil {
+			return nil, err
+		}
 	}
 	found.graphs = slices.DeleteFunc(found.graphs, func(g *unstructured.Unstructured) bool { return !r.mode.executes(g) })
 	for _, program := range r.mode.others() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,7 @@ with all instances, and their roles remain as well, and the policy that protects
 of the manager from users. What the modes share stays as long as another one is
 installed.
 
-With --mode=actions, the Actions and their definition remain. Runs that are in progress at
+With --mode=actions, the Actions, Monitors and Receivers and their definitions remain. Runs that are in progress at
 servers are neither cancelled nor awaited there; a program that is installed later finds them
 again. An Action that is deleted meanwhile waits, unless the label pequod.io/paused=true lets it
 go.
@@ -144,9 +145,9 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 		fmt.Fprintf(env.Err, "not removed: %s with all managed objects; nothing reconciles them until %s is installed again\n",
 			source.Count(n, "ResourceGraph"), r.mode.article())
 	}
-	if n := len(found.actions); n > 0 {
-		fmt.Fprintf(env.Err, "not removed: %s; %s in progress at servers, and nothing observes runs until %s is installed again\n",
-			source.Count(n, "Action"), source.Count(openRuns(found.actions), "run"), r.mode.article())
+	if kept := found.kept(); kept != "" {
+		fmt.Fprintf(env.Err, "not removed: %s; %s in progress at servers, and nothing executes them until %s is installed again\n",
+			kept, source.Count(openRuns(found.actions), "run"), r.mode.article())
 	}
 	return nil
 }
@@ -187,6 +188,20 @@ func (o *uninstallOptions) remove(ctx context.Context, r *remover, found *instal
 		return err
 	}
 	return r.wait(ctx, removed)
+}
+
+// kept returns the objects that the executor of Actions leaves behind in words, or "".
+func (f *installed) kept() string {
+	var all []string
+	for _, of := range []struct {
+		n    int
+		kind string
+	}{{len(f.actions), "Action"}, {len(f.monitors), "Monitor"}, {len(f.receivers), "Receiver"}} {
+		if of.n > 0 {
+			all = append(all, source.Count(of.n, of.kind))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // openRuns returns the number of Actions with a run that has not ended.
