@@ -17,6 +17,9 @@ import (
 
 // runAction reads the history of an Action and prints it.
 func (o *historyOptions) runAction(ctx context.Context, env command.Env, name string) error {
+	if err := kube.CheckNames(o.namespace, nil); err != nil {
+		return err
+	}
 	runs, err := o.runs(ctx, env, name)
 	if err != nil {
 		return err

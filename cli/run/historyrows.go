@@ -59,6 +59,8 @@ func (o *rowOptions) check(named bool) error {
 	switch {
 	case o.from == fromPostgres && !named:
 		return errors.New("--from postgres requires a name")
+	case o.since != "" && !named:
+		return errors.New("--since requires a name")
 	case o.from == fromPostgres && o.urlFile == "":
 		return errors.New("--from postgres requires --history-url-file or PEQUOD_HISTORY_URL_FILE")
 	case o.from != fromPostgres && o.all:
