@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -56,6 +57,9 @@ func (o *approveOptions) run(ctx context.Context, env command.Env, name string) 
 	if err := kube.CheckNames(o.namespace, nil); err != nil {
 		return err
 	}
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return fmt.Errorf("%q is not a valid name", name)
+	}
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {
 		return err
@@ -87,7 +91,10 @@ func (o *approveOptions) approve(ctx context.Context, env command.Env, client re
 			fmt.Errorf("Action %s/%s waits for no approval: it is %s", o.namespace, name, phase),
 		}}
 	}
-	fmt.Fprintf(env.Out, "plan: %s\n%s\n", plan.Digest, source.Escape(plan.Summary, "\n\t"))
+	// Nobody approves what they can't read.
+	if _, err := fmt.Fprintf(env.Out, "plan: %s\n%s\n", source.Escape(plan.Digest, ""), source.Escape(plan.Summary, "\n\t")); err != nil {
+		return command.OutputError(err)
+	}
 	if action.Annotations[v1alpha1.AnnotationApprovedPlan] == plan.Digest {
 		fmt.Fprintln(env.Err, "the plan is approved already")
 		return nil
