@@ -35,14 +35,14 @@ BENCH_CLUSTER_FLAGS ?=
 # make cluster CLUSTER_FLAGS=-data-dir=/tmp/mine
 CLUSTER_FLAGS ?=
 
-# Flags of make demo-cluster: -keep leaves everything running until Ctrl-C.
+# Flags of make demo-cluster and demo-actions: -keep leaves everything running until Ctrl-C.
 DEMO_FLAGS ?=
 
 # The generated files. `make generate` writes them.
 GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster pictures parity release-check vuln registry
+.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -197,6 +197,9 @@ registry: ## Run an empty registry on localhost:5001 until Ctrl-C
 
 demo-cluster: ## Demonstrate everything on such a cluster; DEMO_FLAGS=-keep keeps it running
 	@$(GO) build -o bin/demo-cluster ./test/demo && exec bin/demo-cluster $(DEMO_FLAGS)
+
+demo-actions: ## Demonstrate Actions and Monitors on such a cluster, in the same way
+	@$(GO) build -o bin/demo-cluster ./test/demo && exec bin/demo-cluster -actions $(DEMO_FLAGS)
 
 testcluster: ## Build that control plane, which takes minutes the first time
 	@$(GO) run ./test/buildcluster -kubectl >/dev/null

@@ -23,7 +23,7 @@ import (
 
 // controller is a running pequod-applier.
 type controller struct {
-	*server.Applier
+	*server.Program
 	// metrics and probes are "host:port" on the loopback interface.
 	metrics, probes string
 }
@@ -88,7 +88,7 @@ func (m *measurement) startController(ctx context.Context, proxy *faults.Proxy) 
 	if err != nil {
 		return nil, err
 	}
-	c.Applier, err = server.StartApplier(cmd, m.scratchFile("pequod-applier.log"))
+	c.Program, err = server.StartProgram(cmd, m.scratchFile("pequod-applier.log"))
 	return c, err
 }
 

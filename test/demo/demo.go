@@ -13,23 +13,7 @@ import (
 	"github.com/pequod-io/pequod/test/server"
 )
 
-// app is the developer's instance. The tag of its image makes the fake kubelet
-// take that long until a Pod is ready; see test/cluster/README.md.
-const app = `apiVersion: pequod.io/v1alpha1
-kind: WebService
-metadata:
-  name: web
-  namespace: shop
-spec:
-  image: nginxinc/nginx-unprivileged:ready-after-3s
-  port: 8080
-  replicas: 2
-  ingress:
-    host: shop.example.com
-    tlsSecret: shop-tls
-`
-
-// step is a part of the demonstration: a comment and the commands that follow it.
+// step is a part of a demonstration: a comment and the commands that follow it.
 // The commands are lines for the shell; the first one that fails ends the
 // demonstration.
 type step struct {
@@ -37,40 +21,21 @@ type step struct {
 	commands []string
 }
 
-// graph is the name of the instance's graph, which commands mention: the name of
-// the instance with a hash. If rendering gives another name, the demonstration
-// fails.
-const graph = "web-0d114651"
-
-// install brings the applier into the cluster.
-var install = []step{{
-	says:     "The applier is installed: its definitions, its account, and the roles of that.",
-	commands: []string{"pequod install"},
-}}
-
-// deploy renders an instance and applies it.
-var deploy = []step{{
-	says:     "A developer writes a few lines. They are rendered, without a cluster, to a graph of objects.",
-	commands: []string{"cat app.yaml", "pequod render -f app.yaml > graph.yaml", "pequod graph -f app.yaml"},
-}, {
-	says: "The graph is executed as an account of its namespace, which may do what the graph needs and no more.",
-	commands: []string{
-		"kubectl create namespace shop",
-		"kubectl create serviceaccount pequod -n shop",
-		"pequod rbac generate -f graph.yaml | kubectl apply -f -",
-	},
-}, {
-	says: "The graph goes to the cluster, where the applier executes it.",
-	commands: []string{
-		"kubectl apply --server-side -f graph.yaml",
-		"pequod status " + graph + " -n shop --wait --timeout 3m",
-		"kubectl get resourcegraphs,deployments,services,ingresses -n shop",
-	},
-}}
+// scenario is what a demonstration shows in a cluster.
+type scenario struct {
+	// programs are compiled, beside pequod.
+	programs []string
+	// play shows everything, and starts the programs by [session.start]. It returns a summary in
+	// one sentence without its end.
+	play func(context.Context, *session) (string, error)
+	// next is a command to go on with, and target the make target to keep everything.
+	next, target string
+}
 
 // demo is one demonstration. The session is printed to out, and the progress of
 // compiling and errors of commands to err.
 type demo struct {
+	scenario
 	out, err io.Writer
 	// keep leaves everything running until ctx is done.
 	keep bool
@@ -80,13 +45,11 @@ type demo struct {
 //
 // 1. Compile the programs.
 //
-// 2. Start a control plane, and install the applier in it.
+// 2. Start a control plane.
 //
-// 3. Start the applier beside it.
+// 3. Play the scenario, which starts our programs beside the control plane.
 //
-// 4. Write the instance to a file, render it, and apply its graph.
-//
-// 5. Print how long that took, and stop everything in reverse order.
+// 4. Print how long that took, and stop everything in reverse order.
 //
 // An interrupt ends it at any point; the deferred functions then clean up.
 func (d *demo) run(ctx context.Context) (err error) {
@@ -97,7 +60,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	s := &session{dir: dir, bin: filepath.Join(dir, "bin"), out: d.out, err: d.err}
-	if err := s.build(ctx); err != nil {
+	if err := s.build(ctx, append([]string{"pequod"}, d.programs...)); err != nil {
 		return err
 	}
 	s.say("A Kubernetes control plane is started, in which no container runs.")
@@ -107,48 +70,48 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, cluster.Stop()) }()
 	s.kubeconfig = cluster.Kubeconfig()
-	if err := s.all(ctx, install); err != nil {
-		return err
-	}
-	applier, err := s.startApplier(ctx)
-	if err != nil {
-		return err
-	}
 	defer func() {
-		if end := applier.Stop(patience); err == nil {
+		// The programs may fail because of the first error, and Ctrl-C in a terminal ends them, too.
+		if end := s.stop(); err == nil && ctx.Err() == nil {
 			err = end
 		}
 	}()
-	ready := time.Now()
-	if err := os.WriteFile(filepath.Join(dir, "app.yaml"), []byte(app), 0o600); err != nil {
-		return err
+	summary, err := d.play(ctx, s)
+	if err != nil {
+		return fmt.Errorf("%w%s", err, s.logs())
 	}
-	if err := s.all(ctx, deploy); err != nil {
-		return fmt.Errorf("%w\nlog of the applier:\n%s", err, applier.Log())
-	}
-	now := time.Now()
-	s.say(fmt.Sprintf("From the instance to ready in %s, from nothing in %s.",
-		now.Sub(ready).Round(100*time.Millisecond), now.Sub(began).Round(100*time.Millisecond)))
+	s.say(fmt.Sprintf("%s, from nothing in %s.", summary, time.Since(began).Round(100*time.Millisecond)))
 	if d.keep {
-		return s.wait(ctx, cluster, applier)
+		return s.wait(ctx, cluster, d.next)
 	}
-	s.say("Everything is removed again; to keep it until Ctrl-C: make demo-cluster DEMO_FLAGS=-keep")
+	s.say("Everything is removed again; to keep it until Ctrl-C: make " + d.target + " DEMO_FLAGS=-keep")
 	return nil
 }
 
-// wait leaves everything running until ctx is done.
-func (s *session) wait(ctx context.Context, cluster *server.Server, applier *server.Applier) error {
+// wait leaves everything running until ctx is done. The command next is printed for readers.
+func (s *session) wait(ctx context.Context, cluster *server.Server, next string) error {
 	s.say("It goes on until Ctrl-C. In another terminal:")
-	fmt.Fprintf(s.out, "\n    export KUBECONFIG=%s\n    export PATH=%s:$PATH\n    cd %s\n    pequod status %s -n shop --watch\n\n",
-		s.kubeconfig, s.bin, s.dir, graph)
+	fmt.Fprintf(s.out, "\n    export KUBECONFIG=%s\n    export PATH=%s:$PATH\n    cd %s\n    %s\n\n",
+		s.kubeconfig, s.bin, s.dir, next)
+	ended := make(chan struct{}, len(s.programs))
+	for _, program := range s.programs {
+		go func() {
+			<-program.Done()
+			ended <- struct{}{}
+		}()
+	}
+	var err error
 	select {
 	case <-ctx.Done():
-		return nil
 	case <-cluster.Done():
-		return errors.New("the control plane has ended")
-	case <-applier.Done():
-		return fmt.Errorf("the applier has ended\n%s", applier.Log())
+		err = errors.New("the control plane has ended")
+	case <-ended:
+		err = fmt.Errorf("a program has ended%s", s.logs())
 	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // all runs steps in order, until a command fails.

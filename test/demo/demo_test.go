@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/postgres"
 )
 
 // transcript is what a demonstration prints.
@@ -55,14 +56,19 @@ func leftovers(t *testing.T) func() []os.DirEntry {
 	}
 }
 
-// By itself it comes to a WebService that is ready, and to its end.
-func TestDemo(t *testing.T) {
-	left := leftovers(t)
-	run := exec.Command("make", "-C", filepath.FromSlash("../.."), "demo-cluster")
-	// The make that runs the test has nothing to do with this one.
+// makeTarget returns a command that makes a target, and leaves the make that runs the test alone.
+func makeTarget(target string) *exec.Cmd {
+	run := exec.Command("make", "-C", filepath.FromSlash("../.."), "--no-print-directory", target)
 	run.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=")
 	})
+	return run
+}
+
+// By itself it comes to a WebService that is ready, and to its end.
+func TestDemo(t *testing.T) {
+	left := leftovers(t)
+	run := makeTarget("demo-cluster")
 	var out transcript
 	run.Stdout, run.Stderr = &out, &out
 	if err := run.Run(); err != nil {
@@ -86,15 +92,17 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// What is kept is kept until an interrupt, and then it is gone.
+// What is kept is kept until an interrupt, and then it is gone. It is the demonstration of
+// Actions on a machine without PostgreSQL.
 func TestKeep(t *testing.T) {
 	left := leftovers(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	var out transcript
 	ended := make(chan error, 1)
-	go func() { ended <- (&demo{out: &out, err: &out, keep: true}).run(ctx) }()
-	export := regexp.MustCompile(`export KUBECONFIG=(\S+)\n(?s:.*)--watch\n`)
+	missing := func(context.Context) (*postgres.Database, error) { return nil, postgres.ErrMissing }
+	go func() { ended <- (&demo{scenario: actions(missing), out: &out, err: &out, keep: true}).run(ctx) }()
+	export := regexp.MustCompile(`export KUBECONFIG=(\S+)\n(?s:.*)pequod status\n`)
 	harness.Eventually(t, 10*time.Minute, func(context.Context) error {
 		select {
 		case err := <-ended:
@@ -112,6 +120,14 @@ func TestKeep(t *testing.T) {
 	}
 	if err := answers(t.Context(), config); err != nil {
 		t.Errorf("the cluster that is kept: %v", err)
+	}
+	for _, want := range []string{
+		`\n# PostgreSQL isn't installed \(on Debian: apt-get install postgresql\), so the history is in the status of objects only.\n`,
+		`\n\$ pequod history action/production-pg\nRUN .*\n1 .* Succeeded .*\n2 .* Succeeded `,
+	} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("no match for %s in\n%s", want, out.String())
+		}
 	}
 	interrupt()
 	if err := <-ended; err != nil {
@@ -136,7 +152,7 @@ func TestInterrupt(t *testing.T) {
 			interrupt()
 		}
 	}))
-	if err := (&demo{out: watched, err: &out}).run(ctx); err == nil {
+	if err := (&demo{scenario: webService(), out: watched, err: &out}).run(ctx); err == nil {
 		t.Errorf("no error after an interrupt\n%s", out.String())
 	}
 	if text := out.String(); !strings.Contains(text, "$ pequod install") || strings.Contains(text, "kubectl") {

@@ -1,12 +1,13 @@
 // Command demo shows Pequod from nothing to a WebService that is ready; `make
-// demo-cluster` runs it. It builds the programs and a Kubernetes control plane,
-// installs the applier, renders an instance, applies its graph and shows how it
-// becomes ready. Everything that it does is a command that it prints, so that
-// readers can repeat it.
+// demo-cluster` runs it. With -actions it shows the workflow of a database and an
+// application that is restarted; `make demo-actions` runs that. It builds the programs and a
+// Kubernetes control plane, installs what the demonstration needs, renders instances, applies
+// their graphs and shows how they become ready. Everything that it does is a command that it
+// prints, so that readers can repeat it.
 //
-// No container runs in that control plane. The applier therefore runs as a local
-// process, with the service account that was installed and only the rights of
-// that account.
+// No container runs in that control plane. Our programs therefore run as local
+// processes, with the service accounts that were installed and only the rights of
+// those accounts.
 //
 // The program ends by itself and leaves nothing behind except compiled programs
 // in bin/. With -keep everything keeps running until an interrupt.
@@ -19,13 +20,19 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/pequod-io/pequod/test/postgres"
 )
 
 // main runs the demonstration. Its exit code is 0 if everything worked, 1 on an
 // error, 2 on wrong arguments, and 130 after an interrupt, as shells report
 // SIGINT. With -keep an interrupt is the normal end, so the exit code is 0.
 func main() {
-	d := demo{out: os.Stdout, err: os.Stderr}
+	d := demo{scenario: webService(), out: os.Stdout, err: os.Stderr}
+	flag.BoolFunc("actions", "show Actions and Monitors instead of a WebService", func(string) error {
+		d.scenario = actions(postgres.Create)
+		return nil
+	})
 	flag.BoolVar(&d.keep, "keep", false, "keep everything running until an interrupt, to go on by hand")
 	flag.Parse()
 	if flag.NArg() > 0 {

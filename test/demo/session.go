@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,9 @@ type session struct {
 	// plane runs.
 	kubeconfig string
 	out, err   io.Writer
+	programs   []*server.Program
+	// stops end what was started; see stop.
+	stops []func() error
 }
 
 // patience is how long a program may take to exit after it was asked to.
@@ -33,7 +37,7 @@ const patience = 10 * time.Second
 
 // build compiles the control plane, and installs the programs in the session's
 // bin directory.
-func (s *session) build(ctx context.Context) error {
+func (s *session) build(ctx context.Context, programs []string) error {
 	s.say("Everything is compiled from its sources, which takes minutes the first time and seconds later.")
 	if err := os.Mkdir(s.bin, 0o700); err != nil {
 		return err
@@ -50,7 +54,12 @@ func (s *session) build(ctx context.Context) error {
 	if err := os.Symlink(kubectl, filepath.Join(s.bin, "kubectl")); err != nil {
 		return err
 	}
-	return server.Programs(ctx, s.bin, "-s -w", []string{"pequod", "pequod-applier"})
+	return server.Programs(ctx, s.bin, "-s -w", programs)
+}
+
+// write writes a file for commands.
+func (s *session) write(name, text string) error {
+	return os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600)
 }
 
 // command prints a command and runs it. When ctx is done, the shell gets an
@@ -78,30 +87,53 @@ func (s *session) environment() []string {
 		"XDG_CACHE_HOME="+filepath.Join(s.dir, "cache"), "KUBECACHEDIR="+filepath.Join(s.dir, "cache", "kubectl"))
 }
 
-// startApplier runs the applier outside the cluster, as the service account that
-// was installed. It does not wait until the applier is ready: the graph is
+// start runs a program outside the cluster, as the service account of its name that
+// was installed. It does not wait until the program is ready: what is there for it is
 // executed as soon as it is. Metrics and probes are off, as nothing reads them
 // and their ports could be in use.
-func (s *session) startApplier(ctx context.Context) (*server.Applier, error) {
-	s.say("No container runs in this cluster, so the applier runs beside it, as that account.")
+func (s *session) start(ctx context.Context, name string, more ...string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	config, err = server.ServiceAccount(ctx, config, "pequod-system", "pequod-applier")
+	config, err = server.ServiceAccount(ctx, config, "pequod-system", name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	const kubeconfig = "applier.kubeconfig"
+	kubeconfig := strings.TrimPrefix(name, "pequod-") + ".kubeconfig"
 	if err := server.WriteKubeconfig(filepath.Join(s.dir, kubeconfig), config, ""); err != nil {
-		return nil, err
+		return err
 	}
-	args := []string{
+	args := append([]string{
 		"--kubeconfig=" + kubeconfig, "--leader-elect", "--leader-election-namespace=pequod-system",
 		"--metrics-bind-address=0", "--health-probe-bind-address=0",
-	}
-	fmt.Fprintf(s.out, "$ pequod-applier %s &\n", strings.Join(args, " "))
-	command := exec.Command(filepath.Join(s.bin, "pequod-applier"), args...)
+	}, more...)
+	fmt.Fprintf(s.out, "$ %s %s &\n", name, strings.Join(args, " "))
+	command := exec.Command(filepath.Join(s.bin, name), args...)
 	command.Dir, command.Env = s.dir, s.environment()
-	return server.StartApplier(command, filepath.Join(s.dir, "applier.log"))
+	program, err := server.StartProgram(command, filepath.Join(s.dir, name+".log"))
+	if err != nil {
+		return err
+	}
+	s.programs = append(s.programs, program)
+	s.stops = append(s.stops, func() error { return program.Stop(patience) })
+	return nil
+}
+
+// stop ends what was started, the last first.
+func (s *session) stop() error {
+	var all []error
+	for _, stop := range slices.Backward(s.stops) {
+		all = append(all, stop())
+	}
+	return errors.Join(all...)
+}
+
+// logs returns the ends of the logs of the programs.
+func (s *session) logs() string {
+	var all strings.Builder
+	for _, program := range s.programs {
+		fmt.Fprintf(&all, "\nlog of %s:\n%s", program.Name(), program.Log())
+	}
+	return all.String()
 }

@@ -100,7 +100,7 @@ func Run(t testing.TB, s Session) {
 				s.Before(c.Text)
 			}
 			got, code := sh.run(t, c.Text)
-			if !outputMatches(c.Output, got) {
+			if !Matches(c.Output, got) {
 				t.Errorf("%s:%d: $ %s (-want +got):\n%s", s.Doc, c.Line, c.Text, cmp.Diff(c.Output, got))
 			}
 			// Only the next command of the same block shows the exit code.
@@ -248,10 +248,10 @@ func lastCode(line string) string {
 	return spans[len(spans)-1][1]
 }
 
-// outputMatches compares output line by line. "…" in want stands for omitted
+// Matches compares output line by line. "…" in want stands for omitted
 // text. It turns want into a regular expression: "…" alone becomes one or more
 // lines, and within a line it becomes ".*".
-func outputMatches(want, got []string) bool {
+func Matches(want, got []string) bool {
 	var pattern strings.Builder
 	for _, line := range want {
 		if line == "…" {

@@ -31,8 +31,8 @@ func TestConvention(t *testing.T) {
 			}
 			return strings.Split(s, "\n")
 		}
-		if got := outputMatches(split(test.want), split(test.got)); got != test.match {
-			t.Errorf("outputMatches(%q, %q) = %t", test.want, test.got, got)
+		if got := Matches(split(test.want), split(test.got)); got != test.match {
+			t.Errorf("Matches(%q, %q) = %t", test.want, test.got, got)
 		}
 	}
 	blocks, err := Parse("Text, `x`, and `dir/a.yaml`:\n\n```yaml\na: 1\n\nb: 2\n```\n\n```sh\nscp a b:\n```\n\nThe script, `b.sh`:\n\n```sh\ntrue\n```\n\n```console\n$ cat a\nout\n\n$ true\n```\n")

@@ -52,11 +52,7 @@ func (p program) find(ctx context.Context, log io.Writer) (string, error) {
 	if log == nil {
 		log = io.Discard
 	}
-	begin, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	root, err := checkout(begin)
+	root, err := Checkout()
 	if err != nil {
 		return "", err
 	}

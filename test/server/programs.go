@@ -15,11 +15,7 @@ import (
 // command. Concurrent processes wait for each other, because the second one finds
 // what the first one has built.
 func Programs(ctx context.Context, dir, ldflags string, names []string, flags ...string) error {
-	here, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	root, err := checkout(here)
+	root, err := Checkout()
 	if err != nil {
 		return err
 	}

@@ -83,6 +83,15 @@ func required(gomod []byte, path string) (string, error) {
 	return "", fmt.Errorf("go.mod: %s: not required", path)
 }
 
+// Checkout returns the root of this module from the working directory, which is in it.
+func Checkout() (string, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return checkout(here)
+}
+
 // checkout returns the root of this module: begin or a directory above it. The
 // nested module has a go.mod with another path, so the search goes on above it.
 func checkout(begin string) (string, error) {

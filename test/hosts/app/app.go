@@ -1,7 +1,7 @@
 // Package app stands in for applications that Monitors read: a real GraphQL server, whose state
 // the test sets, at an address of its own in the loopback network.
 //
-// [Start] is the entry point.
+// [Start] is the entry point of tests, and [Serve] that of programs.
 package app
 
 import (
@@ -38,6 +38,7 @@ type App struct {
 	polls    []time.Time
 	queries  map[string][]time.Time
 	header   http.Header
+	server   *http.Server
 }
 
 // state is what the application answers.
@@ -63,32 +64,43 @@ func Start(t testing.TB) *App {
 // StartOn is [Start] with a port.
 func StartOn(t testing.TB, port int) *App {
 	t.Helper()
-	address, listener := listen(t, port)
-	a := &App{Address: address, state: state{status: "running", health: "healthy"}, queries: map[string][]time.Time{}}
-	root := &resolver{a}
-	parsed, err := graphql.ParseSchema(schema, root)
+	a, err := Serve(port)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: a.handler(parsed)}
-	go func() { _ = server.Serve(listener) }() // until it is closed
-	t.Cleanup(func() { server.Close() })
+	t.Cleanup(a.Close)
 	return a
 }
 
+// Serve starts an application with a port. The caller closes it.
+func Serve(port int) (*App, error) {
+	address, listener, err := listen(port)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{Address: address, state: state{status: "running", health: "healthy"}, queries: map[string][]time.Time{}}
+	parsed, err := graphql.ParseSchema(schema, &resolver{a})
+	if err != nil {
+		listener.Close() // nothing has used it
+		return nil, err
+	}
+	a.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: a.handler(parsed)}
+	go func() { _ = a.server.Serve(listener) }() // until it is closed
+	return a, nil
+}
+
+// Close ends the application.
+func (a *App) Close() { a.server.Close() } // an error is that of the listener, which is closed anyway
+
 // listen listens at the next address at which the port is free: other processes may have
 // applications with the same port.
-func listen(t testing.TB, port int) (string, net.Listener) {
-	t.Helper()
+func listen(port int) (string, net.Listener, error) {
 	for {
 		n := numbers.Add(1)
 		address := fmt.Sprintf("127.77.%d.%d", n/250, n%250+1)
 		listener, err := net.Listen("tcp", net.JoinHostPort(address, fmt.Sprint(port)))
-		if err == nil {
-			return address, listener
-		}
-		if n > 10000 {
-			t.Fatal(err)
+		if err == nil || n > 10000 {
+			return address, listener, err
 		}
 	}
 }

@@ -105,17 +105,28 @@ type Server struct {
 	requests  []string
 }
 
-// New starts a server.
+// New starts a server, which ends with the test.
 func New(t testing.TB, o Options, workflows ...Workflow) *Server {
 	t.Helper()
+	s := Serve(o, workflows...)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Serve starts a server. The caller closes it.
+func Serve(o Options, workflows ...Workflow) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	s := &Server{o: o, workflows: workflows, last: 1000, tokens: map[string]time.Time{Token: o.Now().AddDate(1, 0, 0)}}
 	s.Server, s.Downloads = httptest.NewServer(s.routes()), httptest.NewServer(http.HandlerFunc(s.download))
-	t.Cleanup(s.Close)
-	t.Cleanup(s.Downloads.Close)
 	return s
+}
+
+// Close ends the server and its host of artifacts.
+func (s *Server) Close() {
+	s.Server.Close()
+	s.Downloads.Close()
 }
 
 // SetLimit sets the rate limit that all requests meet.
