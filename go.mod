@@ -9,6 +9,8 @@ require (
 	github.com/agext/levenshtein v1.2.3
 	github.com/aws/aws-sdk-go-v2 v1.41.7
 	github.com/charmbracelet/x/ansi v0.11.8
+	github.com/cloudevents/sdk-go/v2 v2.16.2
+	github.com/fluxcd/pkg/apis/event v0.30.0
 	github.com/fluxcd/pkg/ssa v0.78.0
 	github.com/go-git/go-git/v5 v5.19.3
 	github.com/go-jose/go-jose/v4 v4.1.4

@@ -160,6 +160,14 @@ var alertCases = map[string]alertCase{
 		noisy: "pequod_action_duration_seconds_bucket{type=\"http\",le=\"3600\"} 0x40\npequod_action_duration_seconds_bucket{type=\"http\",le=\"14400\"} 0+1x40\npequod_action_duration_seconds_bucket{type=\"http\",le=\"+Inf\"} 0+1x40", fires: []string{`{type="http"}`},
 		quiet: fast("pequod_action_duration_seconds", `type="http"`, "3600"),
 	},
+	"PequodExportsFailing": {
+		noisy: `pequod_exports_failures_total{export="events"} 0+1x40`, fires: []string{`{export="events"}`},
+		quiet: "pequod_exports_failures_total{export=\"events\"} 0+1x40\npequod_exports_sent_total{export=\"events\"} 0+1x40",
+	},
+	"PequodExportsDropped": {
+		noisy: `pequod_exports_dropped_total{export="events",reason="full"} 0+1x40`, fires: []string{`{export="events", reason="full"}`},
+		quiet: `pequod_exports_dropped_total{export="events",reason="full"} 3x40`,
+	},
 	"PequodFetchFailures": {
 		noisy: `pequod_cue_fetch_total{source="oci",result="failure"} 0+1x40`, fires: []string{`{source="oci"}`},
 		quiet: `pequod_cue_fetch_total{source="oci",result="success"} 0+1x40`,

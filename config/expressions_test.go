@@ -51,6 +51,7 @@ func ownMetrics() map[string][]string {
 	appliermetrics.New(reg)
 	actionmetrics.NewMonitors(reg, actionmetrics.New(reg))
 	actionmetrics.NewHistory(reg)
+	actionmetrics.NewExports(reg)
 	operatormetrics.NewRenders(reg)
 	operatormetrics.NewSources(reg, func() cache.Stats { return cache.Stats{} })
 	operatormetrics.NewTransforms(reg)

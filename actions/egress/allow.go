@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -59,6 +60,19 @@ func ParseNetworks(flag string, entries []string) (Allowed, error) {
 		a.networks = append(a.networks, network.Masked())
 	}
 	return a, nil
+}
+
+// Check returns an error if an address must not be requested. What the name of its host resolves to is
+// checked when it is dialled.
+func (a Allowed) Check(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return errors.New("the address is not valid") // the error quotes it
+	}
+	if why := a.checkURL(u); why != "" {
+		return errors.New(why)
+	}
+	return nil
 }
 
 // checkURL returns why an address must not be requested, or "".

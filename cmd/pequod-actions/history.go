@@ -2,21 +2,15 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/spf13/pflag"
-	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/pequod-io/pequod/actions/history/postgres"
 	"github.com/pequod-io/pequod/actions/history/sink"
 	actionmetrics "github.com/pequod-io/pequod/actions/metrics"
-	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/applier/program"
 )
 
 // historyOptions are the flags of the history in PostgreSQL. It is off without a file.
@@ -43,20 +37,6 @@ func (o *historyOptions) check() error {
 	if err := postgres.CheckURL(o.urlFile); err != nil {
 		return fmt.Errorf("--history-url-file: %w", err)
 	}
-	return nil
-}
-
-// prepare adds what the history reads to the cache of the program.
-func (o *historyOptions) prepare(p *program.Options, scheme *runtime.Scheme) error {
-	if o.urlFile == "" {
-		return nil
-	}
-	if err := eventsv1.AddToScheme(scheme); err != nil {
-		return err
-	}
-	maps.Copy(p.Cache.ByObject, sink.Cache())
-	p.Scopes[v1alpha1.GroupVersion.WithKind("ResourceGraph")] = meta.RESTScopeNamespace
-	p.Scopes[eventsv1.SchemeGroupVersion.WithKind("Event")] = meta.RESTScopeNamespace
 	return nil
 }
 

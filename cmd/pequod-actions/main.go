@@ -32,6 +32,7 @@ type options struct {
 	concurrent int
 	receivers  receivers
 	history    historyOptions
+	exports    exportOptions
 }
 
 // program returns the program, whose flags set o.
@@ -47,6 +48,7 @@ func (o *options) program() incluster.Program {
 			fs.IntVar(&o.concurrent, "concurrent", 8, "number of Actions, and of Monitors, that are processed at the same time")
 			o.receivers.addFlags(fs)
 			o.history.addFlags(fs)
+			o.exports.addFlags(fs)
 		},
 		Check: o.check,
 		Serve: o.serve,

@@ -52,6 +52,9 @@ func (o *options) check() (err error) {
 	if err := o.history.check(); err != nil {
 		return err
 	}
+	if err := o.exports.check(o.allowed); err != nil {
+		return err
+	}
 	return o.receivers.check()
 }
 
@@ -71,7 +74,7 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 		p.Scopes[v1alpha1.GroupVersion.WithKind(kind)] = meta.RESTScopeNamespace
 		p.Needs = append(p.Needs, v1alpha1.GroupVersion.WithResource(resource))
 	}
-	if err := o.history.prepare(&p, scheme); err != nil {
+	if err := o.observe(&p, scheme); err != nil {
 		return err
 	}
 	p.Setup = func(m manager.Manager) error {
@@ -90,6 +93,9 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 			return err
 		}
 		if err := o.receivers.setup(m, accounts, hosts); err != nil {
+			return err
+		}
+		if err := o.exports.setup(m, o.allowed, config.Host, s.Election.Namespace); err != nil {
 			return err
 		}
 		return o.monitors(m, accounts, hosts, connect(o.pods), actionmetrics.NewMonitors(metrics.Registry, counts))

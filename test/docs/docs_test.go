@@ -99,6 +99,8 @@ var noSession = map[string]string{
 	"docs/review.md":       "it shows a report; TestReviewDocument compares it with the command",
 	"docs/seeds.md":        "it names tests; TestSeeds checks them",
 	"docs/dependencies.md": "it has tables; test/tree compares them with go.mod",
+
+	"docs/notifications.md": "it needs servers; cmd/pequod-actions has them, and checks its files",
 }
 
 // testVersion is newer than the versions that modules in the documentation need. It is that of

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -50,27 +48,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Cache returns what the controller needs in the cache of the manager: of graphs only their
-// history, and the Events about Pequod's kinds.
-func Cache() map[client.Object]cache.ByObject {
-	return map[client.Object]cache.ByObject{
-		&v1alpha1.ResourceGraph{}: {Transform: func(obj any) (any, error) {
-			if rg, ok := obj.(*v1alpha1.ResourceGraph); ok {
-				slim := &v1alpha1.ResourceGraph{TypeMeta: rg.TypeMeta}
-				slim.Name, slim.Namespace, slim.UID, slim.ResourceVersion = rg.Name, rg.Namespace, rg.UID, rg.ResourceVersion
-				slim.Status.History = rg.Status.History
-				return slim, nil
-			}
-			return obj, nil
-		}},
-		&eventsv1.Event{}: {
-			Field:     fields.OneTermEqualSelector("regarding.apiVersion", v1alpha1.GroupVersion.String()),
-			Transform: cache.TransformStripManagedFields(),
-		},
-	}
-}
-
-// Setup adds the controllers to a manager, one for each table.
+// Setup adds the controllers to a manager, one for each table. Its cache must have what package
+// observe selects.
 func Setup(mgr manager.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -1,0 +1,106 @@
+package notify
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/actions/history"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// maxText is the number of bytes of a message.
+const maxText = 2048
+
+// Notice is something that happened to an object.
+type Notice struct {
+	// ID is the same whenever the notice is made.
+	ID     string
+	Object corev1.ObjectReference
+	// Applied is the object of Flux that applied Object, nil if none did.
+	Applied *corev1.ObjectReference
+	// Failed is set if somebody has to do something.
+	Failed bool
+	// Reason is a word, and Message one line.
+	Reason, Message string
+	// At is when it happened, of a series for the last time.
+	At time.Time
+	// Count is how often it happened.
+	Count int
+	// Generation is that of the graph that was executed, or 0.
+	Generation int64
+	// Reporter is the program that reported it, and Instance its process.
+	Reporter, Instance string
+}
+
+// reporters are the programs whose Events are reported. Events of others about objects of Pequod
+// may say anything.
+var reporters = []string{"pequod-applier", "pequod-manager", "pequod-actions"}
+
+// OfEvent returns the notice of an Event. It returns false for an Event that no program of Pequod has
+// emitted.
+func OfEvent(e *eventsv1.Event) (Notice, bool) {
+	if !slices.Contains(reporters, e.ReportingController) || e.Regarding.Kind == "" || e.Regarding.Name == "" || e.Regarding.Namespace != e.Namespace {
+		return Notice{}, false
+	}
+	row := history.EventOf(e)
+	return Notice{
+		ID: row.UID + "-" + strconv.Itoa(row.Count), Failed: e.Type == corev1.EventTypeWarning,
+		Object: corev1.ObjectReference{
+			APIVersion: e.Regarding.APIVersion, Kind: e.Regarding.Kind, Namespace: e.Regarding.Namespace, Name: e.Regarding.Name, UID: e.Regarding.UID,
+		},
+		Reason: e.Reason, Message: source.OneLine(e.Note, maxText), At: row.LastAt, Count: row.Count,
+		Reporter: e.ReportingController, Instance: e.ReportingInstance,
+	}, true
+}
+
+// OfGraph returns the notices of executions that have completed a revision of a graph, oldest
+// first. Failures and corrections of drift have Events.
+func OfGraph(rg *v1alpha1.ResourceGraph) []Notice {
+	var notices []Notice
+	for i, r := range slices.Backward(rg.Status.History) {
+		completed := func(before v1alpha1.Revision) bool {
+			return before.Revision == r.Revision && before.Result == v1alpha1.GraphCompleted
+		}
+		if r.Result != v1alpha1.GraphCompleted || r.Attempt == 0 || slices.ContainsFunc(rg.Status.History[i+1:], completed) {
+			continue
+		}
+		notices = append(notices, Notice{
+			// Without the attempt: the entry that completed a revision first leaves the history before the others.
+			ID: fmt.Sprintf("%s-%d-completed", rg.UID, r.Revision),
+			Object: corev1.ObjectReference{
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: "ResourceGraph", Namespace: rg.Namespace, Name: rg.Name, UID: rg.UID,
+			},
+			Reason:  string(r.Result),
+			Message: source.OneLine(fmt.Sprintf("generation %d: %s: created %d, updated %d, deleted %d in %s", r.Revision, r.Message, r.Created, r.Updated, r.Deleted, r.Duration), maxText),
+			At:      r.FinishedAt.UTC(), Count: 1, Generation: r.Revision, Reporter: "pequod-applier",
+		})
+	}
+	return notices
+}
+
+// of describes an object in a message: "ResourceGraph shop/web".
+func of(o corev1.ObjectReference) string { return o.Kind + " " + o.Namespace + "/" + o.Name }
+
+// appliers are the kinds of Flux that label what they apply, with their groups.
+var appliers = []schema.GroupVersionKind{
+	{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"},
+	{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"},
+}
+
+// AppliedBy returns the object of Flux that applied an object with these labels, nil if none did.
+func AppliedBy(labels map[string]string) *corev1.ObjectReference {
+	for _, kind := range appliers {
+		name, namespace := labels[kind.Group+"/name"], labels[kind.Group+"/namespace"]
+		if name != "" && namespace != "" {
+			return &corev1.ObjectReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: namespace, Name: name}
+		}
+	}
+	return nil
+}

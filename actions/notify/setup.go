@@ -1,0 +1,137 @@
+package notify
+
+import (
+	"context"
+	"math"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/pequod-io/pequod/actions/outbox"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+const (
+	// seriesEvery is the time between two notices of one series of Events. It is that of Flux.
+	seriesEvery = 5 * time.Minute
+	maxSeries   = 10_000
+)
+
+// Options configure [Setup].
+type Options struct {
+	Outbox *outbox.Outbox
+	Format Format
+}
+
+// notifier puts notices into the outbox.
+type notifier struct {
+	Options
+	client client.Client
+	series *lru.Cache // time of the last notice by the UID of an Event
+}
+
+// Setup adds the controllers to a manager, whose cache must have what package observe selects.
+func Setup(mgr manager.Manager, o Options) error {
+	n := &notifier{Options: o, client: mgr.GetClient(), series: lru.New(maxSeries)}
+	if err := add(mgr, "notify-events", &eventsv1.Event{}, n.event); err != nil {
+		return err
+	}
+	return add(mgr, "notify-graphs", &v1alpha1.ResourceGraph{}, n.graph)
+}
+
+// add adds a controller of a kind to a manager.
+func add[T client.Object](mgr manager.Manager, name string, kind T, reconciler reconcile.Func) error {
+	c, err := controller.New(name, mgr, controller.Options{
+		Reconciler: reconciler, MaxConcurrentReconciles: 1, SkipNameValidation: new(true),
+		// The kinds may be installed later.
+		CacheSyncTimeout: math.MaxInt64,
+	})
+	if err != nil {
+		return err
+	}
+	return c.Watch(source.Kind(mgr.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}))
+}
+
+// event reports an Event.
+func (n *notifier) event(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	e := &eventsv1.Event{}
+	if err := n.client.Get(ctx, req.NamespacedName, e); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	notice, ok := OfEvent(e)
+	if !ok {
+		return reconcile.Result{}, nil
+	}
+	if last, ok := n.series.Get(e.UID); ok {
+		if rest := time.Until(last.(time.Time).Add(seriesEvery)); rest > 0 {
+			return reconcile.Result{RequeueAfter: rest}, nil
+		}
+	}
+	if err := n.put(ctx, notice); err != nil {
+		return reconcile.Result{}, err
+	}
+	n.series.Add(e.UID, time.Now())
+	return reconcile.Result{}, nil
+}
+
+// graph reports revisions of a graph that were completed.
+func (n *notifier) graph(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	rg := &v1alpha1.ResourceGraph{}
+	if err := n.client.Get(ctx, req.NamespacedName, rg); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	for _, notice := range OfGraph(rg) {
+		if err := n.put(ctx, notice); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	return reconcile.Result{}, nil
+}
+
+// put puts a notice into the outbox.
+func (n *notifier) put(ctx context.Context, notice Notice) error {
+	notice.Applied = n.applied(ctx, notice.Object)
+	header, body, err := n.Format.Encode(notice)
+	if err != nil {
+		return reconcile.TerminalError(err)
+	}
+	return n.Outbox.Put(ctx, outbox.Message{ID: notice.ID, At: notice.At, Header: header, Body: body})
+}
+
+// applied returns the object of Flux that applied an object, or the graph that it belongs to. It
+// returns nil if none did, and if the object is gone.
+func (n *notifier) applied(ctx context.Context, of corev1.ObjectReference) *corev1.ObjectReference {
+	var obj client.Object
+	switch of.Kind {
+	case "ResourceGraph":
+		obj = &v1alpha1.ResourceGraph{}
+	case "Action":
+		obj = &v1alpha1.Action{}
+	case "Monitor":
+		obj = &v1alpha1.Monitor{}
+	case "Receiver":
+		obj = &v1alpha1.Receiver{}
+	default:
+		return nil
+	}
+	if err := n.client.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: of.Name}, obj); err != nil {
+		return nil // it is read from a cache, so it is gone
+	}
+	labels := obj.GetLabels()
+	if by := AppliedBy(labels); by != nil || labels[v1alpha1.LabelGraph] == "" {
+		return by
+	}
+	graph := &v1alpha1.ResourceGraph{}
+	if err := n.client.Get(ctx, client.ObjectKey{Namespace: labels[v1alpha1.LabelGraphNamespace], Name: labels[v1alpha1.LabelGraph]}, graph); err != nil {
+		return nil // as above, or its name is too long for a label
+	}
+	return AppliedBy(graph.Labels)
+}

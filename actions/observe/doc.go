@@ -1,0 +1,6 @@
+// Package observe has the cache of what pequod-actions reads to report it elsewhere: graphs and
+// Events about objects of Pequod, for the history in PostgreSQL, notifications and traces. They
+// share one watch of each kind.
+//
+// [Cache] is the entry point.
+package observe

@@ -1,0 +1,234 @@
+package outbox
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/lru"
+
+	"github.com/pequod-io/pequod/actions/egress"
+)
+
+// Limits of the queue.
+const (
+	maxWaiting = 1000
+	maxAge     = time.Hour
+	// maxSeen is the number of ids that are remembered, so that they are sent once.
+	maxSeen = 20_000
+	// The time between two attempts to send a message.
+	firstDelay = time.Second
+	lastDelay  = time.Minute
+)
+
+// Message is a message to the server.
+type Message struct {
+	// ID identifies the message, also over restarts.
+	ID string
+	// At is the time of what the message is about.
+	At time.Time
+	// Header are the headers of the request, and Body its body.
+	Header http.Header
+	Body   []byte
+}
+
+// Client sends requests.
+type Client interface {
+	Do(context.Context, egress.Request) (*egress.Response, error)
+}
+
+// Recorder counts what happens to messages.
+type Recorder interface {
+	Sent()
+	// Dropped records a message that is lost: "full", "expired" or "refused".
+	Dropped(reason string)
+	// Failed records an attempt to send a message that will be repeated.
+	Failed()
+	// Waiting records how many messages are queued.
+	Waiting(messages int)
+}
+
+// Options configure an outbox. URL, Client, Metrics and Log are required.
+type Options struct {
+	URL string
+	// HeaderFile is a file with headers that are added to each request, such as
+	// "Authorization: Bearer TOKEN", one a line. It is read for each request; "" means none.
+	HeaderFile string
+	Client     Client
+	// Verdict decides about a status code that isn't 2xx; nil is [Answer].
+	Verdict func(status int) Verdict
+	Metrics Recorder
+	Log     logr.Logger
+	// Marks keeps what was sent over restarts; nil keeps nothing.
+	Marks Marks
+	// Now returns the time. nil is the system's clock.
+	Now func() time.Time
+	// Delay is the time until the second attempt; 0 means a second.
+	Delay time.Duration
+}
+
+// Outbox is a queue of messages to a server. It is safe for concurrent use.
+type Outbox struct {
+	Options
+	queue workqueue.TypedRateLimitingInterface[string]
+
+	mu      sync.Mutex
+	begun   bool
+	since   time.Time          // messages about what happened before aren't sent
+	waiting map[string]waiting // by id
+	seen    *lru.Cache         // ids that were queued or sent
+	sent    record
+}
+
+// waiting is a message in the queue.
+type waiting struct {
+	Message
+	queued time.Time
+}
+
+// New returns an outbox. It sends nothing until [Outbox.Start] runs.
+func New(o Options) *Outbox {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Verdict == nil {
+		o.Verdict = Answer
+	}
+	if o.Delay == 0 {
+		o.Delay = firstDelay
+	}
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](o.Delay, lastDelay)
+	return &Outbox{Options: o, queue: workqueue.NewTypedRateLimitingQueue(limiter), waiting: map[string]waiting{}, seen: lru.New(maxSeen)}
+}
+
+// Put queues a message, unless it was queued before or is about the time before the process began
+// to send. It waits for the API server once, for the time up to which everything was sent; an error
+// means that the message can be put again.
+func (b *Outbox) Put(ctx context.Context, m Message) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	if _, seen := b.seen.Get(m.ID); seen || m.At.Before(b.since) {
+		return nil
+	}
+	b.seen.Add(m.ID, nil)
+	if len(b.waiting) >= maxWaiting {
+		b.Metrics.Dropped("full")
+		return nil
+	}
+	b.waiting[m.ID] = waiting{m, b.Now()}
+	b.Metrics.Waiting(len(b.waiting))
+	b.queue.Add(m.ID)
+	return nil
+}
+
+// begin determines since when messages are sent. The mutex is held.
+func (b *Outbox) begin(ctx context.Context) error {
+	if b.begun {
+		return nil
+	}
+	now := b.Now()
+	b.since = now.Truncate(time.Second) // as times of the API are
+	if b.Marks != nil {
+		last, err := b.Marks.Read(ctx)
+		if err != nil {
+			return err
+		}
+		if !last.UpTo.IsZero() {
+			// What the message is about is recorded by clocks of other machines.
+			b.since = last.UpTo.Add(-slack)
+		}
+		for _, digest := range last.IDs {
+			b.sent.add(digest, last.UpTo)
+		}
+	}
+	if oldest := now.Add(-maxAge); b.since.Before(oldest) {
+		b.since = oldest
+	}
+	b.begun = true
+	return nil
+}
+
+// Start sends messages until ctx is done. It implements manager.Runnable.
+func (b *Outbox) Start(ctx context.Context) error {
+	var work sync.WaitGroup
+	work.Go(func() {
+		for b.next(ctx) {
+		}
+	})
+	if b.Marks != nil {
+		work.Go(func() { b.keepMark(ctx) })
+	}
+	<-ctx.Done()
+	b.queue.ShutDown()
+	work.Wait()
+	return nil
+}
+
+// next sends the next message. It returns false after the queue was shut down.
+func (b *Outbox) next(ctx context.Context) bool {
+	id, shutdown := b.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer b.queue.Done(id)
+	b.mu.Lock()
+	m, ok := b.waiting[id]
+	again := b.sent.has(digestOf(id))
+	b.mu.Unlock()
+	switch {
+	case !ok || ctx.Err() != nil:
+		return true
+	case again: // by the process before this one
+		b.remove(m, true)
+		return true
+	case b.Now().Sub(m.queued) > maxAge:
+		b.drop(m, "expired")
+		return true
+	}
+	after, verdict, err := b.send(ctx, m.Message)
+	switch {
+	case ctx.Err() != nil:
+		return true
+	case verdict == Delivered:
+		b.Metrics.Sent()
+		b.remove(m, true)
+	case verdict == Refused:
+		b.Log.Error(err, "a message was refused and is dropped", "id", id)
+		b.drop(m, "refused")
+	default:
+		b.Metrics.Failed()
+		if b.queue.NumRequeues(id) == 0 {
+			b.Log.Info("a message could not be sent and will be repeated", "id", id, "error", err.Error())
+		}
+		if after > 0 {
+			b.queue.AddAfter(id, min(after, lastDelay))
+			return true
+		}
+		b.queue.AddRateLimited(id)
+	}
+	return true
+}
+
+// drop removes a message that is lost.
+func (b *Outbox) drop(m waiting, reason string) {
+	b.Metrics.Dropped(reason)
+	b.remove(m, false)
+}
+
+// remove removes a message from the queue.
+func (b *Outbox) remove(m waiting, sent bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.waiting, m.ID)
+	b.queue.Forget(m.ID)
+	b.Metrics.Waiting(len(b.waiting))
+	if sent {
+		b.sent.add(digestOf(m.ID), m.At)
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/pequod-io/pequod/actions/egress"
+	actionmetrics "github.com/pequod-io/pequod/actions/metrics"
+	"github.com/pequod-io/pequod/actions/notify"
+	"github.com/pequod-io/pequod/actions/observe"
+	"github.com/pequod-io/pequod/actions/outbox"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/program"
+)
+
+// exportOptions are the flags of what is sent to servers outside of the cluster. All of it is off
+// without an address.
+type exportOptions struct {
+	events, format, eventsHeader string
+	parsed                       notify.Format
+}
+
+// addFlags adds the flags.
+func (o *exportOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.events, "events-addr", "",
+		"address to which Events about objects of Pequod are sent, such as http://notification-controller.flux-system.svc.cluster.local./; its host must be in --allow-egress; default: none")
+	fs.StringVar(&o.format, "events-format", string(notify.Flux), "format of these Events: flux or cloudevents")
+	fs.StringVar(&o.eventsHeader, "events-header-file", "",
+		"file with headers that are sent with these Events, one a line, such as Authorization: Bearer TOKEN; default: none")
+}
+
+// check checks the flags.
+func (o *exportOptions) check(allowed egress.Allowed) (err error) {
+	if o.parsed, err = notify.ParseFormat(o.format); err != nil {
+		return fmt.Errorf("--events-format: %w", err)
+	}
+	switch {
+	case o.events == "" && o.eventsHeader != "":
+		return errors.New("--events-header-file goes with --events-addr")
+	case o.events == "" && o.parsed != notify.Flux:
+		return errors.New("--events-format goes with --events-addr")
+	}
+	return checkExport("events", o.events, o.eventsHeader, allowed)
+}
+
+// checkExport checks the address and the headers of an export.
+func checkExport(name, address, header string, allowed egress.Allowed) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Fragment != "" {
+		return fmt.Errorf("--%s-addr: the address is not valid", name) // it may have a secret
+	}
+	if err := allowed.Check(address); err != nil {
+		return fmt.Errorf("--%s-addr: %w", name, err)
+	}
+	if header != "" {
+		if _, err := outbox.ReadHeaders(header); err != nil {
+			return fmt.Errorf("--%s-header-file: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// observe adds what is reported elsewhere to the cache of the program.
+func (o *options) observe(p *program.Options, scheme *runtime.Scheme) error {
+	history, events := o.history.urlFile != "", o.exports.events != ""
+	if !history && !events {
+		return nil
+	}
+	if err := eventsv1.AddToScheme(scheme); err != nil {
+		return err
+	}
+	maps.Copy(p.Cache.ByObject, observe.Cache(observe.Options{Events: history || events}))
+	p.Scopes[v1alpha1.GroupVersion.WithKind("ResourceGraph")] = meta.RESTScopeNamespace
+	p.Scopes[eventsv1.SchemeGroupVersion.WithKind("Event")] = meta.RESTScopeNamespace
+	return nil
+}
+
+// exportTimeout limits a request: the other messages wait for it.
+const exportTimeout = 10 * time.Second
+
+// setup adds the controllers to a manager.
+func (o *exportOptions) setup(m manager.Manager, allowed egress.Allowed, host, namespace string) error {
+	if o.events == "" {
+		return nil
+	}
+	client := egress.New(egress.Options{Allowed: allowed, Forbidden: servers(host), UserAgent: m.GetConfig().UserAgent, Timeout: exportTimeout})
+	counts := actionmetrics.NewExports(metrics.Registry)
+	leases, err := leases(m, namespace)
+	if err != nil {
+		return err
+	}
+	box := outbox.New(outbox.Options{
+		URL: o.events, HeaderFile: o.eventsHeader, Client: client, Verdict: o.parsed.Verdict,
+		Metrics: counts.Of("events"), Log: m.GetLogger().WithName("events"), Marks: leases("events"),
+	})
+	if err := m.Add(box); err != nil {
+		return err
+	}
+	return notify.Setup(m, notify.Options{Outbox: box, Format: o.parsed})
+}
+
+// leases returns a function that returns the marks of an export: a Lease beside that of the leader, or
+// nil outside of a cluster, where no namespace is known.
+func leases(m manager.Manager, namespace string) (func(export string) outbox.Marks, error) {
+	if namespace == "" {
+		// As leader election finds it.
+		text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		namespace = strings.TrimSpace(string(text))
+	}
+	client, err := coordination.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	return func(export string) outbox.Marks {
+		if namespace == "" {
+			return nil
+		}
+		return outbox.Lease{Client: client.Leases(namespace), Name: name + "-" + export}
+	}, nil
+}
