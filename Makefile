@@ -42,7 +42,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
+.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test e2e goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,6 +115,10 @@ soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant|Rollout)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth|MonitorLoad)$$' ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions
 
+e2e: ## Build OpenTofu, which takes minutes the first time, and test the executor terraform with it
+	cd test/tofu && $(GO) build -ldflags '-s -w' -o ../../bin/tofu github.com/opentofu/opentofu/cmd/tofu
+	PEQUOD_E2E=1 $(GO) test -count=1 -v -timeout=30m -run '^TestTerraform' ./cmd/pequod-actions
+
 # Packages whose tests have golden files, and rewrite them with -update.
 GOLDEN_PKGS = $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
@@ -143,6 +147,7 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 	cd test/action/tool && $(GO) mod tidy -diff
 	cd test/flux && $(GO) mod tidy -diff
 	cd test/argocd && $(GO) mod tidy -diff
+	cd test/tofu && $(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./test/tree
 	@$(MAKE) --no-print-directory generate

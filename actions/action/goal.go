@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/runs"
+	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -100,6 +102,9 @@ func (r *reconciler) validate(a *v1alpha1.Action) error {
 		if err := expression.Check(expression.Run(), expr); err != nil {
 			found = append(found, fmt.Errorf("%s: %w", field, err))
 		}
+		if !strings.HasPrefix(field, "spec.sensitiveOutputs.") && slices.ContainsFunc(expression.Selects(expression.Run(), expr, "run"), isSensitive) {
+			found = append(found, errors.New(field+": reads run.sensitive, which only the expressions of sensitiveOutputs can"))
+		}
 	}
 	request := func(prefix string, e v1alpha1.ActionExecutor) {
 		executor := r.Executors(e)
@@ -129,6 +134,8 @@ func (r *reconciler) validate(a *v1alpha1.Action) error {
 	}
 	return errors.Join(found...)
 }
+
+func isSensitive(path reference.Path) bool { return path[0] == "sensitive" }
 
 // planOf returns the plan of an executor whose runs make none: the request itself.
 func planOf(request v1alpha1.ActionExecutor) *v1alpha1.ActionPlan {

@@ -28,10 +28,9 @@ const evaluatePause = 10 * time.Second
 // succeeded takes the outputs of a run that has succeeded. If they can't be taken, the run has
 // failed: what reads them must not go on with the old ones.
 func (s *session) succeeded(ctx context.Context, o *executor.Observation) {
-	data := s.run().Vars(o.Data)
 	switch s.next.Run.Purpose {
 	case v1alpha1.RunCheck:
-		s.checked(data)
+		s.checked(s.run().Vars(o.Data))
 		return
 	case v1alpha1.RunDestroy:
 		s.end(v1alpha1.RunSucceeded, "", false, time.Time{})
@@ -41,7 +40,7 @@ func (s *session) succeeded(ctx context.Context, o *executor.Observation) {
 		s.end(v1alpha1.RunSucceeded, "", false, time.Time{})
 		return
 	}
-	retry, err := s.reads(ctx, o, data)
+	retry, err := s.reads(ctx, o, s.run())
 	switch {
 	case retry: // nothing is recorded, so the run is observed again
 		runs.Erred(s.next, err.Error(), time.Time{}, s.now)
@@ -75,7 +74,7 @@ func (s *session) evaluate(ctx context.Context) {
 		err = errors.New("the server no longer reports that the run has succeeded; request a reconciliation to run again")
 	default:
 		var retry bool
-		if retry, err = s.reads(ctx, o, run.Vars(o.Data)); retry {
+		if retry, err = s.reads(ctx, o, run); retry {
 			s.again(err.Error(), time.Time{})
 			return
 		}
@@ -84,12 +83,16 @@ func (s *session) evaluate(ctx context.Context) {
 }
 
 // reads takes the outputs of a run. If retry is set, the error may go.
-func (s *session) reads(ctx context.Context, o *executor.Observation, data map[string]any) (retry bool, err error) {
-	outputs, err := s.outputs(o, data)
+func (s *session) reads(ctx context.Context, o *executor.Observation, run executor.Run) (retry bool, err error) {
+	outputs, err := s.outputs(o, run.Vars(o.Data))
 	if err != nil {
 		return false, err
 	}
-	if retry, err = s.sensitive(ctx, data); err == nil {
+	data := maps.Clone(o.Data)
+	if o.Sensitive != nil {
+		data["sensitive"] = o.Sensitive
+	}
+	if retry, err = s.sensitive(ctx, run.Vars(data)); err == nil {
 		s.next.Outputs = outputs
 	}
 	return retry, err

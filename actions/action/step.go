@@ -102,7 +102,7 @@ func (s *session) run() executor.Run {
 	return executor.Run{
 		Namespace: s.a.Namespace, Name: s.a.Name, UID: s.a.UID, Account: s.a.Spec.ServiceAccountName, Request: r.Request,
 		Key: r.Key, Purpose: r.Purpose, Generation: r.Generation, Attempt: r.Attempt, ID: r.ID,
-		Approval: s.approval() && r.Approved == "", IntentAt: r.IntentAt.Time, CancelRequestedAt: ptr.Deref(r.CancelRequestedAt, metav1.Time{}).Time,
+		Approval: s.approval() && r.Approved == "", Approved: r.Approved, IntentAt: r.IntentAt.Time, CancelRequestedAt: ptr.Deref(r.CancelRequestedAt, metav1.Time{}).Time,
 		Fresh: s.fresh(), Since: s.since(), Previous: previous(s.next),
 	}
 }

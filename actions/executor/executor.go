@@ -62,8 +62,10 @@ type Run struct {
 	Generation, Attempt int64
 	// ID is the earlier [Observation.ID], or empty.
 	ID string
-	// Approval is set if the run must wait for an approval of its plan.
+	// Approval is set if the run must wait for an approval of its plan. Approved is the digest of
+	// the plan that was approved, or empty.
 	Approval bool
+	Approved string
 	// IntentAt is when the run was recorded.
 	IntentAt time.Time
 	// CancelRequestedAt is when Cancel was called and the run was left to end, or zero. The
@@ -104,6 +106,8 @@ type Observation struct {
 	Permanent bool
 	// Data has what expressions read, besides what every run has.
 	Data map[string]any
+	// Sensitive has what only the expressions of sensitive outputs read, as run.sensitive.
+	Sensitive map[string]any
 	// Plan is set while the run waits for approval.
 	Plan *v1alpha1.ActionPlan
 	// Jobs and Artifacts are those of the run, if the server has them. The status gets the first

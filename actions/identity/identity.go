@@ -49,9 +49,10 @@ func (a *Accounts) Dynamic(namespace, account string) (dynamic.Interface, error)
 
 // Client acts as a service account in its namespace.
 type Client struct {
-	Secrets typedcorev1.SecretInterface
-	Pods    typedcorev1.PodInterface
-	Jobs    typedbatchv1.JobInterface
+	Secrets    typedcorev1.SecretInterface
+	ConfigMaps typedcorev1.ConfigMapInterface
+	Pods       typedcorev1.PodInterface
+	Jobs       typedbatchv1.JobInterface
 }
 
 // Client returns a client that acts as a service account, in its namespace.
@@ -65,7 +66,9 @@ func (a *Accounts) Client(namespace, account string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Secrets: core.Secrets(namespace), Pods: core.Pods(namespace), Jobs: batch.Jobs(namespace)}, nil
+	return &Client{
+		Secrets: core.Secrets(namespace), ConfigMaps: core.ConfigMaps(namespace), Pods: core.Pods(namespace), Jobs: batch.Jobs(namespace),
+	}, nil
 }
 
 // Secret returns the data of a Secret.

@@ -16,11 +16,12 @@ import (
 var run = sync.OnceValue(func() *reference.Variables { return reference.NewVariables("run") })
 
 // Check returns the problems of the spec of an Action, as decoded JSON. Their paths begin at the
-// spec. It finds executors that are missing or one too many, also beside late references, and
-// mistakes in expressions. Late references and values of wrong types are accepted.
+// spec. It finds executors that are missing or one too many, also beside late references, mistakes in
+// expressions, and mistakes in the sources of the executor terraform. Late references and values of wrong types are accepted.
 func Check(spec map[string]any) problem.List {
 	w := walker{}
 	w.executors(spec)
+	w.terraform(spec)
 	for _, at := range []string{"check", "destroy"} {
 		nested, ok := spec[at].(map[string]any)
 		if _, late := nested[reference.FromKey]; !ok || late || at == "destroy" && nested["skip"] == true {
@@ -28,6 +29,7 @@ func Check(spec map[string]any) problem.List {
 		}
 		w.path = reference.Path{at}
 		w.executors(nested)
+		w.terraform(nested)
 	}
 	w.path = nil
 	w.value(spec, reflect.TypeFor[v1alpha1.ActionSpec]())
@@ -60,6 +62,16 @@ func (w *walker) executors(fields map[string]any) {
 		w.path = append(w.path, given[1])
 		w.add(problem.Problem{Message: "given beside " + given[0] + ": an Action has one executor"})
 		w.path = w.path[:len(w.path)-1]
+	}
+}
+
+// terraform checks the source of the executor terraform.
+func (w *walker) terraform(fields map[string]any) {
+	if t, ok := fields["terraform"].(map[string]any); ok {
+		outer := w.path
+		w.path = append(slices.Clone(outer), "terraform")
+		w.source(t)
+		w.path = outer
 	}
 }
 
@@ -106,11 +118,16 @@ func (w *walker) child(key, v any, t reflect.Type) {
 
 // expression checks an expression over run.
 func (w *walker) expression(expr string) {
-	_, issues := run().Compile(expr, &reference.Budget{})
+	program, issues := run().Compile(expr, &reference.Budget{})
 	for _, issue := range issues {
 		w.add(problem.Problem{Message: issue.Message, Hint: issue.Hint})
 	}
+	if len(issues) == 0 && w.path[0] != "sensitiveOutputs" && slices.ContainsFunc(program.Selects("run"), isSensitive) {
+		w.add(problem.Problem{Message: "reads run.sensitive", Hint: "only the expressions of sensitiveOutputs can"})
+	}
 }
+
+func isSensitive(path reference.Path) bool { return path[0] == "sensitive" }
 
 // jsonFields returns the types of the fields of a struct, by their names in JSON. Those of
 // embedded structs are among them.

@@ -47,9 +47,10 @@ type ActionList struct {
 // ActionSpec describes the run of an Action: exactly one executor with its inputs, and when
 // it runs again.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.gitlabPipeline)].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow and gitlabPipeline is required"
+// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.gitlabPipeline), has(self.terraform)].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow, gitlabPipeline and terraform is required"
 // +kubebuilder:validation:XValidation:rule="!has(self.githubWorkflow) || has(self.githubWorkflow.repository) && has(self.githubWorkflow.ref) && has(self.githubWorkflow.auth)",message="githubWorkflow requires repository, ref and auth"
 // +kubebuilder:validation:XValidation:rule="!has(self.gitlabPipeline) || has(self.gitlabPipeline.project) && has(self.gitlabPipeline.ref) && has(self.gitlabPipeline.auth)",message="gitlabPipeline requires project, ref and auth"
+// +kubebuilder:validation:XValidation:rule="!has(self.terraform) || has(self.terraform.image) && has(self.terraform.source)",message="terraform requires image and source"
 type ActionSpec struct {
 	// serviceAccountName is the service account in the namespace of the Action as which
 	// pequod-actions reads and writes Secrets, and creates Jobs.
@@ -61,18 +62,20 @@ type ActionSpec struct {
 	ActionExecutor `json:",inline"`
 
 	// outputs are the values that a run publishes in status.outputs, as CEL expressions over
-	// run: run.response of the executor http, run.outputs of the others, and run.jobs and
-	// run.artifacts of githubWorkflow and gitlabPipeline. All outputs are at most 64 KiB.
+	// run: run.response of the executor http, run.outputs of the others, run.jobs and
+	// run.artifacts of githubWorkflow and gitlabPipeline, and run.plan of terraform. All outputs
+	// are at most 64 KiB.
 	//
 	// +kubebuilder:validation:MaxProperties=100
 	Outputs map[string]ActionExpression `json:"outputs,omitempty"`
-	// sensitiveOutputs are values of a run that are stored in a Secret and nowhere else.
+	// sensitiveOutputs are values of a run that are stored in a Secret and nowhere else. Their
+	// expressions may also read run.sensitive, the sensitive outputs of terraform.
 	SensitiveOutputs *SensitiveOutputs `json:"sensitiveOutputs,omitempty"`
 	// trigger starts runs although nothing has changed.
 	Trigger *ActionTrigger `json:"trigger,omitempty"`
 	// check looks for drift while nothing runs.
 	//
-	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.gitlabPipeline)].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow and gitlabPipeline is required"
+	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.gitlabPipeline), has(self.terraform)].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow, gitlabPipeline and terraform is required"
 	Check *ActionCheck `json:"check,omitempty"`
 	// approval is None, the default, or Required: a run begins, or continues after its plan,
 	// when the annotation pequod.io/approved-plan has the digest in status.plan.
@@ -88,7 +91,7 @@ type ActionSpec struct {
 	// destroy is the run that undoes the Action when it is deleted. Without it, a run that
 	// is in progress is cancelled, and the Action goes.
 	//
-	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.gitlabPipeline), has(self.skip) && self.skip].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow, gitlabPipeline and skip is required"
+	// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.job), has(self.external), has(self.githubWorkflow), has(self.gitlabPipeline), has(self.terraform), has(self.skip) && self.skip].exists_one(x, x)",message="exactly one of http, job, external, githubWorkflow, gitlabPipeline, terraform and skip is required"
 	Destroy *ActionDestroy `json:"destroy,omitempty"`
 }
 
@@ -105,12 +108,15 @@ type ActionExecutor struct {
 	GitHubWorkflow *GitHubWorkflow `json:"githubWorkflow,omitempty"`
 	// gitlabPipeline creates a pipeline of GitLab.
 	GitLabPipeline *GitLabPipeline `json:"gitlabPipeline,omitempty"`
+	// terraform applies an OpenTofu configuration.
+	Terraform *TerraformExecutor `json:"terraform,omitempty"`
 }
 
 // For returns the request of a check or a destroy, with what it takes over from that of the spec.
 func (e ActionExecutor) For(spec ActionExecutor) ActionExecutor {
 	e.GitHubWorkflow = e.GitHubWorkflow.For(spec.GitHubWorkflow)
 	e.GitLabPipeline = e.GitLabPipeline.For(spec.GitLabPipeline)
+	e.Terraform = e.Terraform.For(spec.Terraform)
 	return e
 }
 
@@ -127,6 +133,8 @@ func (e ActionExecutor) Name() string {
 		return "githubWorkflow"
 	case e.GitLabPipeline != nil:
 		return "gitlabPipeline"
+	case e.Terraform != nil:
+		return "terraform"
 	}
 	return ""
 }

@@ -14,9 +14,12 @@ import (
 	"os"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/mod/semver"
 
 	"github.com/pequod-io/pequod/actions/egress"
+	"github.com/pequod-io/pequod/actions/executor/terraform/runner"
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
+	"github.com/pequod-io/pequod/internal/version"
 )
 
 // name is the name of the program.
@@ -29,6 +32,7 @@ type options struct {
 	networks   []string
 	pods       egress.Allowed
 	exec       bool
+	runner     string
 	concurrent int
 	receivers  receivers
 	history    historyOptions
@@ -45,6 +49,8 @@ func (o *options) program() incluster.Program {
 			fs.StringSliceVar(&o.networks, "monitor-networks", nil,
 				"networks of the Pods that Monitors may read, such as 10.244.0.0/16; default: none")
 			fs.BoolVar(&o.exec, "enable-exec", false, "let Monitors run commands in containers, as their service accounts")
+			fs.StringVar(&o.runner, "runner-image", releasedImage(),
+				"image of this program, which Jobs of the executor terraform copy; a program that isn't a release has no default")
 			fs.IntVar(&o.concurrent, "concurrent", 8, "number of Actions, and of Monitors, that are processed at the same time")
 			o.receivers.addFlags(fs)
 			o.history.addFlags(fs)
@@ -55,4 +61,19 @@ func (o *options) program() incluster.Program {
 	}
 }
 
-func main() { os.Exit((&options{}).program().Run(os.Args[1:], os.Stdout, os.Stderr)) }
+// releasedImage returns the image of a release, or "" if this program isn't one.
+func releasedImage() string {
+	v := version.Program()
+	if semver.Prerelease(v) != "" || !semver.IsValid(v) {
+		return ""
+	}
+	return "ghcr.io/pequod-io/pequod-actions:" + v
+}
+
+func main() {
+	// In the Pods of the executor terraform, the program is the one that runs OpenTofu.
+	if args := os.Args[1:]; len(args) > 0 && args[0] == runner.Command {
+		os.Exit(runner.Main(args[1:], os.Stderr))
+	}
+	os.Exit((&options{}).program().Run(os.Args[1:], os.Stdout, os.Stderr))
+}

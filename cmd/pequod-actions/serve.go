@@ -28,6 +28,7 @@ import (
 	"github.com/pequod-io/pequod/actions/executor/gitlab"
 	"github.com/pequod-io/pequod/actions/executor/http"
 	"github.com/pequod-io/pequod/actions/executor/job"
+	"github.com/pequod-io/pequod/actions/executor/terraform"
 	"github.com/pequod-io/pequod/actions/identity"
 	actionmetrics "github.com/pequod-io/pequod/actions/metrics"
 	"github.com/pequod-io/pequod/actions/monitor"
@@ -87,7 +88,7 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 		}
 		hosts, counts := connect(o.allowed), actionmetrics.New(metrics.Registry)
 		err := action.Setup(m, action.Options{
-			Executors: executors(executor.Server{Secrets: accounts, Client: hosts}, accounts), Outputs: accounts, Concurrent: o.concurrent, Metrics: counts,
+			Executors: executors(executor.Server{Secrets: accounts, Client: hosts}, accounts, o.runner), Outputs: accounts, Concurrent: o.concurrent, Metrics: counts,
 		})
 		if err != nil {
 			return err
@@ -124,9 +125,10 @@ func (o *options) monitors(m manager.Manager, accounts *identity.Accounts, hosts
 }
 
 // executors returns the executors by the field of a request that is set.
-func executors(server executor.Server, accounts *identity.Accounts) action.Executors {
+func executors(server executor.Server, accounts *identity.Accounts, runnerImage string) action.Executors {
 	byHTTP, byProtocol, byGitHub, byGitLab := http.New(server), external.New(server), github.New(server), gitlab.New(server)
-	byJob := job.New(job.Jobs{Accounts: accounts, Now: time.Now})
+	jobs := job.Jobs{Accounts: accounts, Now: time.Now}
+	byJob, byTerraform := job.New(jobs), terraform.New(jobs, runnerImage)
 	return func(request v1alpha1.ActionExecutor) executor.Executor {
 		switch {
 		case request.HTTP != nil:
@@ -139,6 +141,8 @@ func executors(server executor.Server, accounts *identity.Accounts) action.Execu
 			return byGitHub
 		case request.GitLabPipeline != nil:
 			return byGitLab
+		case request.Terraform != nil:
+			return byTerraform
 		}
 		return nil
 	}

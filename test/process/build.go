@@ -76,3 +76,13 @@ func Main(m *testing.M) {
 	}
 	os.Exit(code)
 }
+
+// Path returns the path of a program as it is shipped.
+func Path(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}

@@ -78,7 +78,7 @@ func (j Jobs) Create(ctx context.Context, run executor.Run, name string, templat
 		}
 	}
 	if err != nil {
-		return nil, failure(err)
+		return nil, Failure(err)
 	}
 	return begun(created), nil
 }
@@ -94,7 +94,7 @@ func (j Jobs) get(ctx context.Context, run executor.Run, name string) (*batchv1.
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, failure(err)
+		return nil, Failure(err)
 	case job.Labels[v1alpha1.LabelRun] != run.Key:
 		return nil, &executor.Error{Class: executor.Terminal, Message: "the Job " + name + " exists, and is not that of the run"}
 	}
@@ -119,44 +119,69 @@ func begun(job *batchv1.Job) *executor.Observation {
 	return &executor.Observation{State: v1alpha1.RunRunning, ID: job.Name}
 }
 
-// Observe returns the state of a run, and the end of the first container of its last Pod, if it
-// has ended.
-func (j Jobs) Observe(ctx context.Context, run executor.Run, name string) (*executor.Observation, *corev1.ContainerStateTerminated, error) {
+// Seen is the state of a Job.
+type Seen struct {
+	*executor.Observation
+	// End is the end of the first container of the last Pod, or nil.
+	End *corev1.ContainerStateTerminated
+	// Deleted is set if the Job is being deleted.
+	Deleted bool
+
+	job *batchv1.Job
+}
+
+// Look returns the state of a Job of a run, or nil if it doesn't exist.
+func (j Jobs) Look(ctx context.Context, run executor.Run, name string) (*Seen, error) {
 	job, err := j.get(ctx, run, name)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case job == nil && !run.CancelRequestedAt.IsZero():
-		return &executor.Observation{State: v1alpha1.RunCancelled, ID: name, Message: "the Job was deleted"}, nil, nil
-	case job == nil:
-		return nil, nil, &executor.Error{Class: executor.Gone, Message: "the Job " + name + " is gone: it was deleted, or has expired"}
+	if job == nil || err != nil {
+		return nil, err
 	}
 	o := begun(job)
 	pod, err := j.pod(ctx, run, job)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var end *corev1.ContainerStateTerminated
+	seen := &Seen{Observation: o, Deleted: job.DeletionTimestamp != nil, job: job}
 	if pod != nil {
-		end = endOf(pod, job.Spec.Template.Spec.Containers[0].Name)
+		seen.End = endOf(pod, job.Spec.Template.Spec.Containers[0].Name)
 	}
 	condition := finished(job)
 	switch {
-	case condition == nil && job.DeletionTimestamp != nil:
-		o.Message = "the Job is being deleted"
-		return o, nil, nil
+	case seen.Deleted && (condition == nil || seen.End == nil): // Pods go before their Job
+		o.Message, seen.End = "the Job is being deleted", nil
 	case condition == nil:
-		o.Message = waits(pod)
-		return o, nil, nil
-	case condition.Type == batchv1.JobComplete && end == nil:
-		return nil, nil, &executor.Error{Class: executor.Gone, Message: "the Pod of the Job " + name + " is gone, and its termination message with it"}
+		o.Message, seen.End = waits(pod), nil
+	case condition.Type == batchv1.JobComplete && seen.End == nil:
+		return nil, &executor.Error{Class: executor.Gone, Message: "the Pod of the Job " + name + " is gone, and its termination message with it"}
 	case condition.Type == batchv1.JobComplete:
 		o.State = v1alpha1.RunSucceeded
 	default:
 		o.State, o.Message = v1alpha1.RunFailed, failed(condition, pod)
 		o.Permanent = condition.Reason == batchv1.JobReasonPodFailurePolicy
 	}
-	return o, end, j.expire(ctx, run, job)
+	return seen, nil
+}
+
+// Missing returns the observation of a run whose Job is missing.
+func Missing(run executor.Run, name string) (*executor.Observation, error) {
+	if !run.CancelRequestedAt.IsZero() {
+		return &executor.Observation{State: v1alpha1.RunCancelled, ID: name, Message: "the Job was deleted"}, nil
+	}
+	return nil, &executor.Error{Class: executor.Gone, Message: "the Job " + name + " is gone: it was deleted, or has expired"}
+}
+
+// Observe returns the state of a run, and the end of the first container of its last Pod, if it
+// has ended. Its Job expires then.
+func (j Jobs) Observe(ctx context.Context, run executor.Run, name string) (*executor.Observation, *corev1.ContainerStateTerminated, error) {
+	seen, err := j.Look(ctx, run, name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case seen == nil:
+		o, err := Missing(run, name)
+		return o, nil, err
+	}
+	return seen.Observation, seen.End, j.Expire(ctx, run, seen)
 }
 
 // endOf returns the end of a container, or nil. The kubelet sorts statuses by name, not in the
@@ -180,25 +205,23 @@ func finished(job *batchv1.Job) *batchv1.JobCondition {
 	return nil
 }
 
-// expire has a Job removed some time from now. The time of Kubernetes counts from the end of the
-// Job.
-func (j Jobs) expire(ctx context.Context, run executor.Run, job *batchv1.Job) error {
-	if job.Spec.TTLSecondsAfterFinished != nil || job.DeletionTimestamp != nil {
+// Expire has a Job that has ended removed some time from now. The time of Kubernetes counts from the
+// end of the Job.
+func (j Jobs) Expire(ctx context.Context, run executor.Run, seen *Seen) error {
+	job := seen.job
+	condition := finished(job)
+	if condition == nil || job.Spec.TTLSecondsAfterFinished != nil || seen.Deleted {
 		return nil
 	}
 	client, err := j.Accounts.Client(run.Namespace, run.Account)
 	if err != nil {
 		return err
 	}
-	ended := j.Now()
-	if c := finished(job); c != nil {
-		ended = c.LastTransitionTime.Time
-	}
-	seconds := int64((max(j.Now().Sub(ended), 0) + keep).Seconds())
+	seconds := int64((max(j.Now().Sub(condition.LastTransitionTime.Time), 0) + keep).Seconds())
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"ttlSecondsAfterFinished":%d}}`, job.UID, seconds)
 	_, err = client.Jobs.Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: identity.FieldManager})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return failure(err)
+		return Failure(err)
 	}
 	return nil
 }
@@ -217,14 +240,14 @@ func (j Jobs) Delete(ctx context.Context, run executor.Run, name string) error {
 		PropagationPolicy: new(metav1.DeletePropagationForeground), Preconditions: &metav1.Preconditions{UID: &job.UID},
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return failure(err)
+		return Failure(err)
 	}
 	return nil
 }
 
-// failure returns an error of the API server with its class. Others may grant rights, and raise
+// Failure returns an error of the API server with its class. Others may grant rights, and raise
 // quotas, at any time.
-func failure(err error) error {
+func Failure(err error) error {
 	var known *executor.Error
 	class := executor.Unknown
 	switch {

@@ -19,7 +19,7 @@ func (j Jobs) pod(ctx context.Context, run executor.Run, job *batchv1.Job) (*cor
 	}
 	list, err := client.Pods.List(ctx, metav1.ListOptions{LabelSelector: batchv1.ControllerUidLabel + "=" + string(job.UID)})
 	if err != nil {
-		return nil, failure(err)
+		return nil, Failure(err)
 	}
 	var last *corev1.Pod
 	for i := range list.Items {
