@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
@@ -24,9 +25,11 @@ import (
 )
 
 const (
-	// prefetch is the number of messages that the broker sends in advance. They are in memory, and
-	// only the broker limits their size.
-	prefetch = 4
+	// prefetch is the number of messages that the broker sends in advance: one is processed, and
+	// the next one is on its way. They are in memory.
+	prefetch = 2
+	// frameSize is the largest frame in bytes that the broker may send.
+	frameSize = 128 << 10
 	// connectTimeout limits the time until a connection is open.
 	connectTimeout = 30 * time.Second
 	heartbeat      = 10 * time.Second
@@ -70,26 +73,31 @@ func Run(ctx context.Context, o Options) {
 
 // consume consumes the queue until the connection breaks. opened is called when it is open.
 func (o Options) consume(ctx context.Context, opened func()) error {
-	connection, err := o.connect(ctx)
+	connection, guard, err := o.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer connection.Close()
+	return guard.cause(o.consumeFrom(ctx, connection, opened))
+}
+
+// consumeFrom consumes the queue until the connection breaks.
+func (o Options) consumeFrom(ctx context.Context, connection *amqp091.Connection, opened func()) error {
 	// Reading from a channel doesn't end with ctx.
 	defer context.AfterFunc(ctx, func() { connection.Close() })()
 	channel, err := connection.Channel()
 	if err != nil {
-		return clean(err)
+		return err
 	}
 	if err := channel.Qos(prefetch, 0, false); err != nil {
-		return clean(err)
+		return err
 	}
 	if err := channel.Confirm(false); err != nil { // for dead letters
-		return clean(err)
+		return err
 	}
 	messages, err := channel.ConsumeWithContext(ctx, o.Queue, "", false, false, false, false, nil)
 	if err != nil {
-		return clean(err)
+		return err
 	}
 	closed := channel.NotifyClose(make(chan *amqp091.Error, 1))
 	q := &queue{o, channel, channel.NotifyReturn(make(chan amqp091.Return, 1))}
@@ -97,43 +105,49 @@ func (o Options) consume(ctx context.Context, opened func()) error {
 	o.Report(nil)
 	for message := range messages {
 		if err := q.process(ctx, message); err != nil {
-			return clean(err)
+			return err
 		}
 	}
 	if err := <-closed; err != nil {
-		return clean(err)
+		return err
 	}
 	return errors.New("the broker has closed the connection")
 }
 
-// connect opens a connection.
-func (o Options) connect(ctx context.Context) (*amqp091.Connection, error) {
+// connect opens a connection, which the guard watches.
+func (o Options) connect(ctx context.Context) (*amqp091.Connection, *guard, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	url, err := o.URL(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	uri, err := amqp091.ParseURI(url)
 	if err != nil {
-		return nil, errors.New("the address of the broker is not valid") // the error may quote it
+		return nil, nil, errors.New("the address of the broker is not valid") // the error may quote it
 	}
-	connection, err := amqp091.DialConfig(url, amqp091.Config{
-		Heartbeat: heartbeat, Locale: "en_US",
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: uri.Host},
-		Dial: func(_, address string) (net.Conn, error) {
-			conn, err := o.Dial(ctx, address, uri.Scheme == "amqp")
-			if err != nil {
-				return nil, err
-			}
-			// The library sets no deadline of its own for the handshake. It removes this one.
-			return conn, conn.SetDeadline(time.Now().Add(connectTimeout))
-		},
+	plain := uri.Scheme == "amqp"
+	conn, err := o.Dial(ctx, net.JoinHostPort(uri.Host, strconv.Itoa(uri.Port)), plain)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The library sets no deadline of its own for the handshake. It removes this one.
+	if err := conn.SetDeadline(time.Now().Add(connectTimeout)); err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	if !plain {
+		conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: uri.Host})
+	}
+	guard := &guard{Conn: conn}
+	connection, err := amqp091.Open(guard, amqp091.Config{
+		SASL: []amqp091.Authentication{uri.PlainAuth()}, Vhost: uri.Vhost, Heartbeat: heartbeat, Locale: "en_US", FrameSize: frameSize,
 	})
 	if err != nil {
-		return nil, clean(err)
+		conn.Close()
+		return nil, nil, clean(err)
 	}
-	return connection, nil
+	return connection, guard, nil
 }
 
 // clean returns an error without an address, which has credentials.
