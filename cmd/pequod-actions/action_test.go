@@ -149,42 +149,6 @@ func TestCompleted(t *testing.T) {
 	}
 }
 
-// TestKilledOnce kills the program with -9 before a run begins at the server, after it has, and
-// while it is polled. The server counts one run per Action.
-func TestKilledOnce(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	p := e.run(t, withoutLease...)
-	const rounds = 12
-	for i := range rounds {
-		killed := make(chan struct{}, 1)
-		kill := func() {
-			select {
-			case killed <- struct{}{}:
-				_ = p.Cmd.Process.Kill() // it runs
-			default:
-			}
-		}
-		e.host.set(func() {
-			e.host.before, e.host.after, e.host.polls = func() {}, func() {}, i%4
-			if i%2 == 0 {
-				e.host.before = kill
-			} else {
-				e.host.after = kill
-			}
-		})
-		name := fmt.Sprintf("a%d", i)
-		e.action(t, name, fmt.Sprint(i), "")
-		<-p.Done
-		e.host.set(func() { e.host.before, e.host.after = func() {}, func() {} })
-		p = e.run(t, withoutLease...)
-		e.status(t, name, reason("RunSucceeded"))
-	}
-	if runs, posts, _ := e.host.counts(); runs != rounds || posts <= rounds {
-		t.Errorf("%d runs of %d Actions, with %d requests", runs, rounds, posts)
-	}
-}
-
 // TestUnansweredOnce has a server that begins a run and doesn't answer, then refuses connections,
 // and then comes back. A refused connection says nothing about the request before it, so the
 // server gets the same key, and counts one run.

@@ -169,46 +169,6 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-// TestWorkflowKilledOnce kills the program with -9 while it dispatches runs: before GitHub has the
-// request, and before the answer. GitHub counts one run per key, with and without IDs in its answers.
-func TestWorkflowKilledOnce(t *testing.T) {
-	t.Parallel()
-	for name, mode := range map[string]github.Mode{"details": github.Details, "none": github.NoDetails, "old": github.Old} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e, s, h := newGitHub(t, github.Options{Mode: mode, Prefix: "/api/v3", Foreign: 2, Unlisted: 1500 * time.Millisecond, Queued: 100 * time.Millisecond, Running: 300 * time.Millisecond})
-			p := e.run(t, withoutLease...)
-			const rounds = 5
-			for i := range rounds {
-				killed := make(chan struct{}, 1)
-				kill := func() bool {
-					select {
-					case killed <- struct{}{}:
-						_ = p.Cmd.Process.Kill() // it runs
-						return false
-					default:
-						return true
-					}
-				}
-				if i == 0 {
-					h.set(kill, func() {}) // GitHub never gets the request
-				} else {
-					h.set(func() bool { return true }, func() { kill() })
-				}
-				action := fmt.Sprintf("a%d", i)
-				e.workflow(t, s, action, "database.yaml", fmt.Sprint(i), "")
-				<-p.Done
-				h.set(func() bool { return true }, func() {})
-				p = e.run(t, withoutLease...)
-				e.status(t, action, reason("RunSucceeded"))
-			}
-			if got := dispatched(s); got != "database0 database1 database2 database3 database4" {
-				t.Errorf("runs: %s", got)
-			}
-		})
-	}
-}
-
 // TestWorkflowQuickly changes the inputs to others and back while a run is in progress. Each run is
 // cancelled before the next one begins, and the last one has the last inputs.
 func TestWorkflowQuickly(t *testing.T) {

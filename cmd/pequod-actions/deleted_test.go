@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/hosts/github"
+)
+
+// remove deletes an Action, and doesn't wait for its end.
+func (e *env) remove(t *testing.T, name string) {
+	t.Helper()
+	if err := e.Await(t, "platform.pequod.io/v1alpha1", "Action", "").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// absent waits until an Action is gone.
+func (e *env) absent(t *testing.T, name string) {
+	t.Helper()
+	actions := e.Await(t, "platform.pequod.io/v1alpha1", "Action", "")
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		if _, err := actions.Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the Action isn't gone"), err)
+		}
+		return nil
+	})
+}
+
+// TestDeletedWhileRunning deletes an Action whose run is in progress, and one with newer inputs that
+// wait for the end of that run. The run is cancelled, the newer inputs never run, and what undoes
+// the Action begins after the end of the run.
+func TestDeletedWhileRunning(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64 // the clock of GitHub
+	e, s, _ := newGitHub(t, github.Options{
+		Prefix: "/api/v3", Running: time.Hour, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+	})
+	e.run(t)
+	const undo = "  destroy: {githubWorkflow: {workflow: destroy.yaml}}"
+	runs := func(want string) {
+		t.Helper()
+		harness.Eventually(t, patience, func(context.Context) error {
+			if got := dispatched(s); got != want {
+				return errors.New(got)
+			}
+			return nil
+		})
+	}
+	e.workflow(t, s, "running", "database.yaml", "1", undo)
+	runs("database1")
+	e.status(t, "running", reason("RunInProgress"))
+	e.remove(t, "running")
+	runs("database1 destroy1")
+	ahead.Add(int64(2 * time.Hour))
+	e.absent(t, "running")
+	e.workflow(t, s, "queued", "database.yaml", "2", undo)
+	runs("database1 destroy1 database2")
+	e.status(t, "queued", reason("RunInProgress"))
+	e.workflow(t, s, "queued", "database.yaml", "3", undo)
+	e.status(t, "queued", reason("RunInProgress"))
+	e.remove(t, "queued")
+	runs("database1 destroy1 database2 destroy2")
+	ahead.Add(int64(2 * time.Hour))
+	e.absent(t, "queued")
+	if got := dispatched(s); got != "database1 destroy1 database2 destroy2" || s.MostOpen() != 1 {
+		t.Errorf("runs: %s, and %d were open at once", got, s.MostOpen())
+	}
+}
+
+// TestDeletedWhileDown deletes an Action while its server is down, for longer than its retries take.
+// It remains, and says why, until the server is back and has undone it, once. A paused Action goes
+// at once, and nothing is undone.
+func TestDeletedWhileDown(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.run(t)
+	undo := fmt.Sprintf("  retry: {attempts: 1, initial: 1s, max: 1s}\n  destroy: {http: {url: %s/remove, body: {remove: db}}}", e.host.URL)
+	for _, name := range []string{"db", "paused"} {
+		e.action(t, name, fmt.Sprintf("%q", name), undo)
+		e.status(t, name, reason("RunSucceeded"))
+	}
+	e.host.fall()
+	e.remove(t, "db")
+	harness.Eventually(t, patience, func(context.Context) error {
+		a := e.Get(t, "platform.pequod.io/v1alpha1", "Action", "db")
+		failures, _, _ := unstructured.NestedInt64(a.Object, "status", "failures")
+		message := fmt.Sprint(a.Object["status"].(map[string]any)["conditions"])
+		if failures < 4 || !strings.Contains(message, e.host.URL+"/remove") || !strings.Contains(message, "connection refused") {
+			return fmt.Errorf("%d failures: %s", failures, message)
+		}
+		return nil
+	})
+	actions := e.Await(t, "platform.pequod.io/v1alpha1", "Action", "")
+	if _, err := actions.Patch(t.Context(), "paused", "application/merge-patch+json", []byte(`{"metadata":{"labels":{"pequod.io/paused":"true"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	e.remove(t, "paused")
+	e.absent(t, "paused")
+	e.host.back(t)
+	e.absent(t, "db")
+	if got := strings.Join(e.host.runs, " "); got != `{"size":"db"} {"size":"paused"} {"remove":"db"}` {
+		t.Errorf("runs: %s", got)
+	}
+}
