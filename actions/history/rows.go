@@ -97,6 +97,10 @@ func (r Revision) Mark() Mark { return Mark{r.Generation, r.Attempt} }
 // Mark returns the place of the row.
 func (r Run) Mark() Mark { return Mark{r.Generation, r.Attempt} }
 
+// Mark returns the place of the row among those of a series of equal Events, of which only the last
+// one is stored.
+func (e Event) Mark() Mark { return Mark{Attempt: int64(e.Count)} }
+
 // After reports whether m comes after another mark.
 func (m Mark) After(other Mark) bool {
 	return m.Generation > other.Generation || m.Generation == other.Generation && m.Attempt > other.Attempt

@@ -64,12 +64,16 @@ func Setup(mgr manager.Manager, o Options) error {
 		rows: history.Runs, ended: func(r history.Run) time.Time { return r.FinishedAt }, mark: history.Run.Mark,
 		last: o.Store.LastRun, missed: history.MissedRuns, write: o.Store.WriteRuns,
 	}
-	events := &table[*eventsv1.Event, history.Event]{
-		Options: o, name: "events", client: mgr.GetClient(), empty: func() *eventsv1.Event { return &eventsv1.Event{} },
+	return cmp.Or(add(mgr, graphs), add(mgr, actions), add(mgr, eventsTable(o, mgr.GetClient())), mgr.Add(pruner(o)))
+}
+
+// eventsTable returns the table of Events. Each has one row, whose count grows.
+func eventsTable(o Options, c client.Client) *table[*eventsv1.Event, history.Event] {
+	return &table[*eventsv1.Event, history.Event]{
+		Options: o, name: "events", client: c, empty: func() *eventsv1.Event { return &eventsv1.Event{} },
 		rows:  func(e *eventsv1.Event) []history.Event { return []history.Event{history.EventOf(e)} },
-		ended: func(e history.Event) time.Time { return e.LastAt }, write: o.Store.WriteEvents,
+		ended: func(e history.Event) time.Time { return e.LastAt }, write: o.Store.WriteEvents, mark: history.Event.Mark,
 	}
-	return cmp.Or(add(mgr, graphs), add(mgr, actions), add(mgr, events), mgr.Add(pruner(o)))
 }
 
 // add adds the controller of a table to a manager.

@@ -21,7 +21,7 @@ import (
 const maxGone = 1000
 
 // table stores the rows of one kind of objects in one table. The functions make rows of objects
-// and write them; mark, last and missed are nil if rows have no order.
+// and write them. last and missed are nil if no row can be missing before another one.
 type table[T client.Object, R any] struct {
 	Options
 	name   string
@@ -152,10 +152,7 @@ func (t *table[T, R]) store(ctx context.Context, obj T) error {
 		return err
 	}
 	t.Metrics.Stored(t.name, n)
-	if t.mark == nil {
-		return nil
-	}
-	if known {
+	if known && t.missed != nil {
 		if missed := t.missed(last, rows); missed > 0 {
 			t.Metrics.Missed(t.name, missed)
 			t.log.Info("executions left the status before they were stored", "namespace", obj.GetNamespace(), "name", obj.GetName(), "executions", missed)
