@@ -19,6 +19,9 @@ import (
 // maxBody is the size of a response in bytes that pequod-actions reads.
 const maxBody = 1 << 20
 
+// maxQuoted is how much of what the server says is in an error, in bytes.
+const maxQuoted = 200
+
 // client sends requests to one server.
 type client struct {
 	Options
@@ -114,7 +117,7 @@ func (r *response) expect(want ...int) error {
 		}
 		words = append(words, strconv.Itoa(code))
 	}
-	text := source.OneLine(strings.TrimSpace(string(r.body)), 200)
+	text := source.OneLine(string(r.body), maxQuoted)
 	if text != "" {
 		text = ": " + text
 	}
@@ -133,8 +136,9 @@ func (r *response) state() (*state, error) {
 		return nil, fmt.Errorf("%s: the response is not the state of a run: %w", r.what, err)
 	}
 	if !phases[s.Phase] {
-		return nil, fmt.Errorf("%s: %q is not a phase", r.what, s.Phase)
+		return nil, fmt.Errorf("%s: %q is not a phase", r.what, source.OneLine(s.Phase, maxQuoted))
 	}
+	s.Message = source.OneLine(s.Message, maxQuoted)
 	if s.URL != "" {
 		if u, err := url.Parse(s.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 			return nil, fmt.Errorf("%s: url is not an address that people can open", r.what)

@@ -1,8 +1,11 @@
 package conformance
 
 import (
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +82,24 @@ func TestWrong(t *testing.T) {
 				t.Errorf("%s\n%q", diff, failed)
 			}
 		})
+	}
+}
+
+// TestLong checks that results quote only the beginning of what a server says.
+func TestLong(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long ", 10000)
+	for _, answer := range []string{`{"phase": "Failed", "message": "` + long + `"}`, `{"phase": "` + long + `"}`, long} {
+		host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
+		defer host.Close()
+		err := Run(t.Context(), Options{URL: host.URL, Timeout: time.Minute, Poll: time.Millisecond}, func(r Result) {
+			if r.Err != nil && len(r.Err.Error()) > 500 {
+				t.Errorf("%s: %d bytes: %.100s", r.Check, len(r.Err.Error()), r.Err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
