@@ -1,6 +1,6 @@
 // Package config holds what is installed in a cluster: kustomizations for
-// `kubectl apply -k`, and the built forms of config/applier and config/default, so that
-// `pequod install` needs no kustomize. The package is text only; the command line applies
+// `kubectl apply -k`, and the built forms of config/applier, config/default and config/actions, so
+// that `pequod install` needs no kustomize. The package is text only; the command line applies
 // it.
 package config
 
@@ -17,7 +17,7 @@ import (
 var Applier []byte
 
 // Actions has the YAML documents that `kubectl apply -k config/actions` applies: pequod-actions
-// with its CRD, roles and namespace. `make manifests` writes it.
+// with its CRDs, roles and namespace. `make manifests` writes it.
 //
 //go:embed actions.yaml
 var Actions []byte

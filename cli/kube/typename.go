@@ -31,6 +31,8 @@ var ownTypes = map[string]string{
 	"resourcegraph": "ResourceGraph", "resourcegraphs": "ResourceGraph", "rg": "ResourceGraph",
 	"transform": "Transform", "transforms": "Transform",
 	"action": "Action", "actions": "Action",
+	"monitor": "Monitor", "monitors": "Monitor",
+	"receiver": "Receiver", "receivers": "Receiver",
 }
 
 // OwnKind returns the kind of a type that is one of Pequod's own, or "".

@@ -38,12 +38,12 @@ func newReconcileCommand(env command.Env) *cobra.Command {
 		Short: "Request a reconciliation of a graph, an instance or an Action",
 		Long: `Request a reconciliation of an object in the cluster now: set the annotation
 pequod.io/reconcile-requested-at to the current time. Without a type, NAME is that of a
-ResourceGraph. Types are named as for kubectl: resourcegraph, transform, action, or the kind
-of an instance that pequod-manager executes.
+ResourceGraph. Types are named as for kubectl: resourcegraph, transform, action, monitor,
+receiver, or the kind of an instance that pequod-manager executes.
 
 A graph is executed again: failures are retried at once, and drift is corrected. An Action
 whose last run failed or was refused runs again, and so does one that is ready. An instance is
-rendered again, and its graph executed.
+rendered again, and its graph executed. A Monitor is polled, and a Receiver reads its Secret.
 
 With --wait, the command waits until the controller has handled the request, and the object
 is ready or has failed.
