@@ -32,7 +32,7 @@ func NewMonitors(reg prometheus.Registerer, actions *Actions) *Monitors {
 			Name: "pequod_monitor_polls_total", Help: "Polls of targets of Monitors by result.",
 		}, []string{"result"}),
 		durations: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "pequod_monitor_poll_duration_seconds", Help: "Time of the polls of all targets of a Monitor.", Buckets: pollBuckets,
+			Name: "pequod_monitor_poll_duration_seconds", Help: "Time in which all targets of a Monitor are polled.", Buckets: pollBuckets,
 		}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pequod_events_generated_total", Help: "Events about Monitors and their Pods by reason.",
@@ -52,10 +52,10 @@ func NewMonitors(reg prometheus.Registerer, actions *Actions) *Monitors {
 }
 
 // Polled records a poll of a target: "success" or "failure".
-func (m *Monitors) Polled(result string, took time.Duration) {
-	m.polls.WithLabelValues(result).Inc()
-	m.durations.Observe(took.Seconds())
-}
+func (m *Monitors) Polled(result string) { m.polls.WithLabelValues(result).Inc() }
+
+// Read records a reading, which has polled all targets of a Monitor.
+func (m *Monitors) Read(took time.Duration) { m.durations.Observe(took.Seconds()) }
 
 // Reacted records a reaction: "success" or "failure".
 func (m *Monitors) Reacted(kind, result string, took time.Duration) {

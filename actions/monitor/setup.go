@@ -48,7 +48,9 @@ type Occasion struct {
 // Recorder counts what happens to Monitors.
 type Recorder interface {
 	// Polled records a poll of a target: "success" or "failure".
-	Polled(result string, took time.Duration)
+	Polled(result string)
+	// Read records a reading, which has polled all targets of a Monitor.
+	Read(took time.Duration)
 	// Reacted records a reaction: "success" or "failure".
 	Reacted(kind, result string, took time.Duration)
 	// Emitted records an Event.

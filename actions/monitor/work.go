@@ -68,8 +68,9 @@ func (r *reconciler) read(ctx context.Context, m *v1alpha1.Monitor, plan *verdic
 			result = "failure"
 			r.Metrics.Erred("poll")
 		}
-		r.Metrics.Polled(result, finished.took)
+		r.Metrics.Polled(result)
 	}
+	r.Metrics.Read(finished.took)
 	return finished
 }
 

@@ -30,7 +30,9 @@ type counts struct {
 	polls, errors []string
 }
 
-func (c *counts) Polled(result string, _ time.Duration) { c.polls = append(c.polls, result) }
+func (c *counts) Polled(result string) { c.polls = append(c.polls, result) }
+
+func (c *counts) Read(time.Duration) { c.polls = append(c.polls, "read") }
 
 func (c *counts) Erred(category string) { c.errors = append(c.errors, category) }
 
@@ -41,11 +43,24 @@ func (fails) Read(context.Context, *v1alpha1.Monitor, time.Duration) (verdict.Re
 	return verdict.Reading{}, errors.New("forbidden")
 }
 
-// TestTargets counts readings whose targets aren't known.
-func TestTargets(t *testing.T) {
+// two is a prober of two targets.
+type two struct{ hangs }
+
+func (two) Read(context.Context, *v1alpha1.Monitor, time.Duration) (verdict.Reading, error) {
+	return verdict.Reading{Polls: []verdict.Poll{{Name: "a"}, {Name: "b", Err: errors.New("away")}}}, nil
+}
+
+// TestCounts counts readings, and those whose targets aren't known.
+func TestCounts(t *testing.T) {
 	t.Parallel()
 	c := &counts{}
-	r := &reconciler{Options: Options{Prober: fails{}, Metrics: c, Now: time.Now}}
+	r := &reconciler{Options: Options{Prober: two{}, Metrics: c, Now: time.Now}}
+	r.read(t.Context(), &v1alpha1.Monitor{}, &verdict.Plan{})
+	if got := fmt.Sprint(c.polls, c.errors); got != "[success failure read] [poll]" {
+		t.Errorf("two targets: %s", got)
+	}
+	c = &counts{}
+	r = &reconciler{Options: Options{Prober: fails{}, Metrics: c, Now: time.Now}}
 	if finished := r.read(t.Context(), &v1alpha1.Monitor{}, &verdict.Plan{}); finished == nil || finished.err == nil || fmt.Sprint(c.errors) != "[targets]" {
 		t.Errorf("%+v, errors: %v", finished, c.errors)
 	}
