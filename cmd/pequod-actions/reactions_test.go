@@ -158,6 +158,15 @@ stringData: {url: "https://%[2]s.example.com/"}
 	if err != nil || strings.Contains(fmt.Sprint(events), canary) || strings.Contains(p.Log.String(), canary) {
 		t.Errorf("Events or the log have the Secret: %v", err)
 	}
+	metrics := e.scrape(t, p)
+	for _, want := range []string{
+		`pequod_actions_executed_total{purpose="Reaction",result="success",type="http"} 1`, `pequod_actions_executed_total{purpose="Reaction",result="failure",type="http"} 4`,
+		`pequod_action_duration_seconds_count{type="http"} 5`, `pequod_events_generated_total{reason="ActionFailed"} 8`, `pequod_monitor_errors_total{category="reaction"} 4`,
+	} {
+		if !strings.Contains(metrics, want+"\n") {
+			t.Errorf("no %s in the metrics", want)
+		}
+	}
 }
 
 // TestMonitorApplies scales, patches, and requests runs and reconciliations, as far as the account

@@ -43,6 +43,42 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestActionReasons checks that the documents of the kinds of pequod-actions list every reason of
+// their condition Ready, and the Events of Monitors.
+func TestActionReasons(t *testing.T) {
+	const waiting = "WaitingForActions" // the default in the CRD
+	for _, list := range []struct{ doc, head, file, prefix, more string }{
+		{"docs/actions.md", "| condition | reason | what to do |\n", "actions/action/status.go", "reason", waiting},
+		{"docs/monitors.md", "| reason of Ready | what to do |\n", "actions/verdict/summary.go", "Reason", waiting},
+		{"docs/monitors.md", "| Event | meaning |\n", "actions/monitor/report.go", "event", ""},
+		{"docs/receivers.md", "| reason of Ready | what to do |\n", "actions/receiver/status.go", "reason", waiting},
+	} {
+		text, err := os.ReadFile(list.doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, table, _ := strings.Cut(string(text), list.head)
+		table, _, _ = strings.Cut(table, "\n\n")
+		listed := map[string]bool{}
+		for _, row := range strings.Split(table, "\n") {
+			cells := row[:max(strings.LastIndex(strings.TrimSuffix(row, "|"), "|"), 0)] // all but what to do
+			for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(cells, -1) {
+				listed[m[1]] = true
+			}
+		}
+		want := map[string]bool{}
+		for _, reason := range constants(t, list.file, list.prefix) {
+			want[reason] = true
+		}
+		if list.more != "" {
+			want[list.more] = true
+		}
+		if diff := cmp.Diff(want, listed); diff != "" {
+			t.Errorf("%s (-code +%s):\n%s", list.file, list.doc, diff)
+		}
+	}
+}
+
 // TestRolloutEvents checks that the document lists every Event about rollouts.
 func TestRolloutEvents(t *testing.T) {
 	text, err := os.ReadFile(operationsDoc)
