@@ -12,6 +12,8 @@ import (
 	"github.com/pequod-io/pequod/actions/rules"
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // Plan is a Monitor whose fields were checked.
@@ -67,6 +69,25 @@ func Compile(m *v1alpha1.Monitor) (*Plan, error) {
 		found = p.checkQuery(m.Spec.Probe.GraphQL.Query, variable)
 	}
 	return p, errors.Join(found...)
+}
+
+// fieldAtBegin matches the field with which an error of [Compile] begins.
+var fieldAtBegin = lazyregexp.New(`^spec[a-zA-Z0-9.\[\]]*`)
+
+// Problems returns the errors of [Compile], each with its field.
+func Problems(err error) problem.List {
+	errs := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		errs = joined.Unwrap()
+	}
+	var found problem.List
+	for _, err := range errs {
+		text := err.Error()
+		path := fieldAtBegin().FindString(text)
+		message := strings.TrimLeft(strings.TrimPrefix(text, path), ": ")
+		found = append(found, problem.Problem{Path: path, Rule: problem.RuleSchema, Message: message})
+	}
+	return found
 }
 
 // compileRule returns a rule, or its errors.
@@ -167,6 +188,9 @@ func (p *Plan) checkQuery(text, variable string) []error {
 	read := expression.Selects(p.env, p.state, variable)
 	for _, path := range read {
 		check("spec.state", path)
+	}
+	if strings.TrimSpace(p.state) == variable {
+		read = []reference.Path{{}} // all of it
 	}
 	// The fields of the state are those of the query only if the state is one of its fields.
 	if len(read) != 1 || strings.TrimSpace(p.state) != strings.Join(append([]string{variable}, names(read[0])...), ".") {

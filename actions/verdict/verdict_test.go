@@ -144,6 +144,8 @@ func TestCompile(t *testing.T) {
 		`probe: {object: {apiVersion: v1, kind: Pod, name: x}}`:                                                                        "",
 		`probe: {graphql: {query: "{ a }"}}` + "\nstate: data.b":                                                                       "spec.state reads b, which the query doesn't select",
 		`probe: {graphql: {query: "{ a }"}}` + "\nstate: '[data.a]'":                                                                   "",
+		`probe: {graphql: {query: "{ a }"}}` + "\nrules: [{name: r, when: state.b == 1}]":                                              "spec.rules[0] (r) reads b, which the query doesn't select",
+		`probe: {graphql: {query: "{ a }"}}` + "\nrules: [{name: r, when: state.a.b == 1}]":                                            "",
 	} {
 		if _, _, err := compiled(t, spec); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", spec, err, want)

@@ -17,7 +17,6 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
-	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
@@ -77,15 +76,18 @@ func (o *monitorTestOptions) run(ctx context.Context, env command.Env) error {
 	}
 	plan, err := verdict.Compile(m)
 	if err != nil {
-		return located(file, err)
+		return located(file, verdict.Problems(err))
 	}
 	answers, err := simulate.ReadRecording(recorded)
 	if err != nil {
-		return located(recording, err)
+		return recording.Problem(err)
 	}
 	lines, err := simulate.Run(m, plan, answers)
+	if wrong := (*simulate.WrongAnswer)(nil); errors.As(err, &wrong) {
+		return located(recording, problem.List{{Path: wrong.Path, Rule: problem.RuleInstance, Message: wrong.Err.Error()}})
+	}
 	if err != nil {
-		return located(recording, err)
+		return err
 	}
 	return command.OutputError(printLines(env.Out, lines))
 }
@@ -119,31 +121,18 @@ func monitorOf(doc yamlfile.Document, raw []byte) (*v1alpha1.Monitor, error) {
 		return nil, doc.Problem(err)
 	}
 	if found := input.OwnKinds().Check(object); len(found) > 0 {
-		for i := range found {
-			found[i].Position = doc.At(found[i].Path)
-		}
-		return nil, found.Sorted()
+		return nil, located(doc, found)
 	}
 	m := &v1alpha1.Monitor{}
 	return m, doc.Decode(m)
 }
 
-// fieldAtBegin matches the path of a field with which an error begins.
-var fieldAtBegin = lazyregexp.New(`^(?:spec|\[)[a-zA-Z0-9.\[\]]*`)
-
-// located returns the errors about a document, each line at the field that it begins with.
-func located(doc yamlfile.Document, err error) error {
-	errs := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		errs = joined.Unwrap()
+// located returns the problems of a document at their lines.
+func located(doc yamlfile.Document, found problem.List) problem.List {
+	for i := range found {
+		found[i].Position = doc.At(found[i].Path)
 	}
-	var found problem.List
-	for _, err := range errs {
-		found = append(found, problem.Problem{
-			Position: doc.At(fieldAtBegin().FindString(err.Error())), Rule: problem.RuleInstance, Message: err.Error(),
-		})
-	}
-	return found
+	return found.Sorted()
 }
 
 func printLines(to io.Writer, lines []simulate.Line) error {

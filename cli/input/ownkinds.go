@@ -2,12 +2,16 @@ package input
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/pequod-io/pequod/actions/verdict"
+	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/config"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
@@ -34,6 +38,34 @@ func checkOwn() func(v1alpha1.Node, map[string]any) problem.List {
 		if gv, err := schema.ParseGroupVersion(apiVersion); err != nil || gv.Group != v1alpha1.Group {
 			return nil
 		}
-		return c.CheckNode(n, object)
+		if found := c.CheckNode(n, object); len(found) > 0 || object["kind"] != "Monitor" {
+			return found
+		}
+		return checkMonitor(object)
 	}
+}
+
+// checkMonitor returns the problems of a Monitor that its definition can't find, and for which
+// pequod-actions would not execute it.
+func checkMonitor(object map[string]any) problem.List {
+	late := reference.Find(object)
+	if len(late.From)+len(late.Generate) > 0 {
+		return nil // a part of it isn't known
+	}
+	raw, err := json.Marshal(object)
+	m := &v1alpha1.Monitor{}
+	if err == nil {
+		err = json.Unmarshal(raw, m)
+	}
+	if err == nil {
+		_, err = verdict.Compile(m)
+	}
+	if err == nil {
+		return nil
+	}
+	found := verdict.Problems(err)
+	for i := range found {
+		found[i].Path = fieldpath.Concat("resource", found[i].Path)
+	}
+	return found
 }
