@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +30,7 @@ import (
 
 // TestBuilt holds that pequod installs what kubectl apply -k does.
 func TestBuilt(t *testing.T) {
-	for dir, text := range map[string][]byte{"applier": config.Applier, "default": config.Operator} {
+	for dir, text := range map[string][]byte{"applier": config.Applier, "default": config.Operator, "actions": config.Actions} {
 		if diff := cmp.Diff(string(build(t, dir)), string(text)); diff != "" {
 			t.Errorf("the built form of config/%s isn't what it comes to; run make manifests (-kustomize +file):\n%s", dir, diff)
 		}
@@ -109,35 +111,118 @@ func TestComponents(t *testing.T) {
 // TestNetworkPolicy checks that each installed policy selects the program, admits
 // the ports that the Deployment names, and lets it reach an API server at any TCP port.
 func TestNetworkPolicy(t *testing.T) {
-	t.Run("applier", func(t *testing.T) { checkNetworkPolicy(t, config.Applier, "pequod-applier") })
-	t.Run("manager", func(t *testing.T) { checkNetworkPolicy(t, config.Operator, "pequod-controller-manager") })
+	for _, test := range []struct {
+		name      string
+		installed []byte
+	}{{"pequod-applier", config.Applier}, {"pequod-controller-manager", config.Operator}} {
+		t.Run(test.name, func(t *testing.T) {
+			policy, served := installedPolicy(t, test.installed, test.name)
+			if diff := cmp.Diff(served, admitted(policy)); diff != "" {
+				t.Errorf("admitted ports (-served +admitted):\n%s", diff)
+			}
+			if egress := policy.Spec.Egress[0]; len(egress.To) > 0 || *egress.Ports[0].Protocol != corev1.ProtocolTCP || egress.Ports[0].Port != nil {
+				t.Errorf("egress: %+v", egress)
+			}
+		})
+	}
 }
 
-func checkNetworkPolicy(t *testing.T, installed []byte, name string) {
+// TestNetworkPolicyOfActions checks the addresses and ports that pequod-actions may connect to: all
+// by TCP, but not the metadata services of clouds.
+func TestNetworkPolicyOfActions(t *testing.T) {
+	policy, served := installedPolicy(t, config.Actions, "pequod-actions")
+	// The node of a Pod needs no rule for the probes.
+	if diff := cmp.Diff(slices.DeleteFunc(served, func(name string) bool { return name == "probes" }), admitted(policy)); diff != "" {
+		t.Errorf("admitted ports (-served +admitted):\n%s", diff)
+	}
+	allows := func(protocol corev1.Protocol, target string) bool {
+		to := netip.MustParseAddrPort(target)
+		return slices.ContainsFunc(policy.Spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
+			return slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool {
+				return *p.Protocol == protocol && (p.Port == nil || p.Port.IntValue() == int(to.Port()))
+			}) && (len(rule.To) == 0 || slices.ContainsFunc(rule.To, func(peer networkingv1.NetworkPolicyPeer) bool {
+				return peer.IPBlock != nil && netip.MustParsePrefix(peer.IPBlock.CIDR).Contains(to.Addr()) &&
+					!slices.ContainsFunc(peer.IPBlock.Except, func(except string) bool { return netip.MustParsePrefix(except).Contains(to.Addr()) })
+			}))
+		})
+	}
+	for target, want := range map[string]bool{
+		"140.82.112.5:443": true, "[2606:50c0::153]:443": true, "93.184.215.14:80": true, "10.0.0.1:5432": true,
+		"10.96.0.1:443": true, "172.18.0.2:6443": true, "169.254.20.10:53": true,
+		"169.254.169.254:80": false, "169.254.170.2:80": false, "169.254.170.23:80": false, "[fd00:ec2::254]:80": false, "[fe80::a9fe:a9fe]:80": false,
+	} {
+		if got := allows(corev1.ProtocolTCP, target); got != want {
+			t.Errorf("TCP to %s is allowed: %t", target, got)
+		}
+	}
+	if allows(corev1.ProtocolUDP, "10.0.0.1:123") || !allows(corev1.ProtocolUDP, "169.254.20.10:53") {
+		t.Error("UDP is allowed for something else than DNS, or not for DNS")
+	}
+	// Pods, which some implementations don't match by their addresses.
+	if !slices.ContainsFunc(policy.Spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
+		return len(rule.To) == 1 && rule.To[0].NamespaceSelector != nil && rule.To[0].NamespaceSelector.Size() == 0 && rule.Ports[0].Port == nil
+	}) {
+		t.Error("no rule for Pods")
+	}
+}
+
+// installedPolicy returns a NetworkPolicy that limits both directions, and the ports of the program that it selects.
+func installedPolicy(t *testing.T, installed []byte, name string) (*networkingv1.NetworkPolicy, []string) {
 	t.Helper()
 	var policy networkingv1.NetworkPolicy
 	convert(t, object(t, installed, "NetworkPolicy", name), &policy)
-	var deployment appsv1.Deployment
-	convert(t, object(t, installed, "Deployment", name), &deployment)
-	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
-	if err != nil || !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) || policy.Namespace != deployment.Namespace {
-		t.Errorf("the policy of %s selects %v (%v)", policy.Namespace, policy.Spec.PodSelector, err)
+	deployment := deploymentOf(t, installed, name)
+	selects(t, &policy, &policy.Spec.PodSelector, deployment)
+	for _, kind := range []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress} {
+		if !slices.Contains(policy.Spec.PolicyTypes, kind) {
+			t.Errorf("%s isn't limited", kind)
+		}
 	}
-	var served, admitted []string
+	var served []string
 	for _, port := range deployment.Spec.Template.Spec.Containers[0].Ports {
 		served = append(served, port.Name)
 	}
+	return &policy, served
+}
+
+// admitted returns the ports that a policy opens.
+func admitted(policy *networkingv1.NetworkPolicy) (ports []string) {
 	for _, port := range policy.Spec.Ingress[0].Ports {
-		admitted = append(admitted, port.Port.String())
+		ports = append(ports, port.Port.String())
 	}
-	if diff := cmp.Diff(served, admitted); diff != "" {
-		t.Errorf("admitted ports (-served +admitted):\n%s", diff)
+	return ports
+}
+
+func deploymentOf(t *testing.T, installed []byte, name string) *appsv1.Deployment {
+	t.Helper()
+	var deployment appsv1.Deployment
+	convert(t, object(t, installed, "Deployment", name), &deployment)
+	return &deployment
+}
+
+// selects checks that an object selects the Pods of a Deployment.
+func selects(t *testing.T, by metav1.Object, podSelector *metav1.LabelSelector, deployment *appsv1.Deployment) {
+	t.Helper()
+	selector, err := metav1.LabelSelectorAsSelector(podSelector)
+	if err != nil || selector.Empty() || !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) || by.GetNamespace() != deployment.Namespace {
+		t.Errorf("%s of %s selects %v (%v)", by.GetName(), by.GetNamespace(), podSelector, err)
 	}
-	if egress := policy.Spec.Egress[0]; len(egress.To) > 0 || *egress.Ports[0].Protocol != corev1.ProtocolTCP || egress.Ports[0].Port != nil {
-		t.Errorf("egress: %+v", egress)
-	}
-	if !slices.Contains(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
-		t.Error("egress isn't limited")
+}
+
+// TestDisruption checks that the budgets select the programs, and never block the drain of a node.
+func TestDisruption(t *testing.T) {
+	for _, test := range []struct{ dir, component, name string }{
+		{"applier", "disruption", "pequod-applier"},
+		{"default", "disruption/manager", "pequod-controller-manager"},
+		{"actions", "disruption/actions", "pequod-actions"},
+	} {
+		built := buildIn(t, test.dir, "components: [../"+test.component+"]\nnamespace: elsewhere\n")
+		var budget policyv1.PodDisruptionBudget
+		convert(t, object(t, built, "PodDisruptionBudget", test.name), &budget)
+		selects(t, &budget, budget.Spec.Selector, deploymentOf(t, built, test.name))
+		if budget.Spec.MinAvailable != nil || budget.Spec.MaxUnavailable.IntValue() != 1 || *budget.Spec.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
+			t.Errorf("%s: %+v", test.name, budget.Spec)
+		}
 	}
 }
 
@@ -221,8 +306,10 @@ func TestShared(t *testing.T) {
 // TestDefinitionsAreKept checks that Flux and Argo CD keep the CRDs when they
 // prune the applier: deleting a CRD would delete every graph.
 func TestDefinitionsAreKept(t *testing.T) {
-	for _, name := range []string{"resourcegraphs", "transforms"} {
-		annotations := object(t, config.Operator, "CustomResourceDefinition", name+".platform.pequod.io").GetAnnotations()
+	for name, installed := range map[string][]byte{
+		"resourcegraphs": config.Operator, "transforms": config.Operator, "actions": config.Actions, "monitors": config.Actions, "receivers": config.Actions,
+	} {
+		annotations := object(t, installed, "CustomResourceDefinition", name+".platform.pequod.io").GetAnnotations()
 		if annotations["argocd.argoproj.io/sync-options"] != "Prune=false" || annotations["kustomize.toolkit.fluxcd.io/prune"] != "disabled" {
 			t.Errorf("%s: annotations %v", name, annotations)
 		}
