@@ -31,19 +31,27 @@ var programs = []struct {
 	variants []variant
 	// monitoring is the kustomization for Prometheus and Grafana.
 	monitoring string
+	// defines is set if no other mode has its definitions.
+	defines bool
 }{
-	{"gitops", "applier", []variant{
+	{mode: "gitops", dir: "applier", variants: []variant{
 		{name: "$.Values.checkAuthors", components: []string{"webhook"}},
 		{name: "$.Values.certManager", parent: "$.Values.checkAuthors", components: []string{"webhook", "certmanager"}},
 		{name: `(include "pequod.constrained" $)`, components: []string{"applier/components/constrained"}},
 		{name: "$.Values.impersonateNamespaces", components: []string{"applier/components/per-namespace"}},
 		{name: "$.Values.watchNamespace", components: []string{"applier/components/one-namespace"}},
-	}, "prometheus"},
-	{"operator", "default", []variant{
+		{name: "$.Values.podDisruptionBudget", components: []string{"disruption"}},
+	}, monitoring: "prometheus"},
+	{mode: "operator", dir: "default", variants: []variant{
 		{name: "$.Values.webhooks", components: []string{"webhook/manager"}},
 		{name: "$.Values.certManager", parent: "$.Values.webhooks", components: []string{"webhook/manager", "certmanager/manager"}},
 		{name: `(include "pequod.constrained" $)`, components: []string{"default/components/constrained"}},
-	}, "prometheus/manager"},
+		{name: "$.Values.podDisruptionBudget", components: []string{"disruption/manager"}},
+	}, monitoring: "prometheus/manager"},
+	{mode: "actions", dir: "actions", variants: []variant{
+		{name: "$.Values.history", components: []string{"actions/components/history"}},
+		{name: "$.Values.podDisruptionBudget", components: []string{"disruption/actions"}},
+	}, monitoring: "prometheus/actions", defines: true},
 }
 
 // conditions are the values that decide whether objects of a kind are installed. What else
@@ -89,9 +97,9 @@ func chart(config string) (map[string]string, error) {
 		all = append(all, more...)
 		var own, definitions strings.Builder
 		for _, o := range all {
-			switch kindOf(o.id) {
-			case "Namespace": // helm install --create-namespace
-			case "CustomResourceDefinition":
+			switch kind := kindOf(o.id); {
+			case kind == "Namespace": // helm install --create-namespace
+			case kind == "CustomResourceDefinition" && !p.defines:
 				definitions.WriteString(render(o.lines))
 			default:
 				o.require(conditions[kindOf(o.id)])
@@ -99,7 +107,9 @@ func chart(config string) (map[string]string, error) {
 			}
 		}
 		templates[p.mode+".yaml"] = fmt.Sprintf(header, p.dir) + "{{- if eq $.Values.mode \"" + p.mode + "\" }}\n" + own.String() + "{{- end }}\n"
-		templates["crds.yaml"] = fmt.Sprintf(header, "crd") + "{{- if $.Values.shared }}\n" + definitions.String() + "{{- end }}\n"
+		if !p.defines {
+			templates["crds.yaml"] = fmt.Sprintf(header, "crd") + "{{- if and $.Values.shared (ne $.Values.mode \"actions\") }}\n" + definitions.String() + "{{- end }}\n"
+		}
 	}
 	return templates, nil
 }

@@ -2,6 +2,7 @@ package helm
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -44,6 +45,14 @@ func TestInstallsTheSame(t *testing.T) {
 			[]string{`watchNamespace="kept"`, `checkAuthors=true`, `constrained=true`}},
 		{"monitoring", kustomize(t, "resources: [applier, prometheus]"), []string{`metrics={"serviceMonitor": true, "rules": true, "dashboard": true}`}},
 		{"monitoring of the manager", kustomize(t, "resources: [default, prometheus/manager]"), []string{`mode="operator"`, `metrics={"serviceMonitor": true, "rules": true, "dashboard": true}`}},
+		{"actions", pequod(t, "--mode=actions", "--allow-egress=api.github.com,10.0.0.0/8"), []string{`mode="actions"`, `allowEgress=["api.github.com", "10.0.0.0/8"]`}},
+		{"no network policy of actions", pequod(t, "--mode=actions", "--network-policy=false"), []string{`mode="actions"`, `networkPolicy=false`}},
+		{"history", kustomize(t, "resources: [actions]", "components: [actions/components/history]"), []string{`mode="actions"`, `history=true`}},
+		{"monitoring of actions", kustomize(t, "resources: [actions, prometheus/actions]"), []string{`mode="actions"`, `metrics={"serviceMonitor": true, "rules": true, "dashboard": true}`}},
+		{"disruption budget", kustomize(t, "resources: [applier]", "components: [disruption]"), []string{`podDisruptionBudget=true`}},
+		{"disruption budget of the manager", kustomize(t, "resources: [default]", "components: [disruption/manager]"), []string{`mode="operator"`, `podDisruptionBudget=true`}},
+		{"disruption budget of actions", kustomize(t, "resources: [actions]", "components: [disruption/actions]"), []string{`mode="actions"`, `podDisruptionBudget=true`}},
+		{"namespace of actions", kustomize(t, "resources: [actions]", "components: [actions/components/history, disruption/actions]", elsewhere), []string{`mode="actions"`, `history=true`, `podDisruptionBudget=true`}},
 		{"namespace", kustomize(t, "resources: [applier]", "components: [webhook, certmanager]", elsewhere), []string{`checkAuthors=true`, `certManager=true`}},
 		{"namespace of the manager", kustomize(t, "resources: [default]", elsewhere), []string{`mode="operator"`}},
 	} {
@@ -130,7 +139,7 @@ func kustomize(t *testing.T, lines ...string) map[string]*unstructured.Unstructu
 	}
 	text := strings.Join(lines, "\n") + "\n"
 	for _, separator := range []string{"[", ", "} {
-		for _, name := range []string{"applier", "default", "prometheus", "webhook", "certmanager"} {
+		for _, name := range []string{"applier", "default", "actions", "prometheus", "webhook", "certmanager", "disruption"} {
 			text = strings.ReplaceAll(text, separator+name, separator+filepath.ToSlash(relative)+"/"+name)
 		}
 	}
@@ -214,7 +223,11 @@ var effects = map[string][2]string{
 	"watchNamespace":            {`"a"`, "- --namespace=a\n        - --leader-election-id=pequod-applier\n"},
 	"watchLabelSelector":        {`"!sharding.fluxcd.io/key"`, "- --watch-label-selector=!sharding.fluxcd.io/key\n        - --leader-election-id=pequod-applier\n"},
 	"transformNamespaces":       {`["a"]`, "- --transform-namespaces=pequod-system,a\n"},
+	"allowEgress":               {`["api.github.com", "10.0.0.0/8"]`, "- --leader-elect\n        - --allow-egress=api.github.com,10.0.0.0/8\n"},
+	"monitorNetworks":           {`["10.244.0.0/16"]`, "- --monitor-networks=10.244.0.0/16\n"},
+	"history":                   {`true`, "- --history-url-file=/etc/pequod/history/url\n"},
 	"networkPolicy":             {`false`, ""},
+	"podDisruptionBudget":       {`true`, "kind: PodDisruptionBudget\n"},
 	"metrics":                   {`{"serviceMonitor": true, "labels": {"release": "prometheus"}}`, "labels:\n    release: prometheus\n"},
 	"serviceAccount":            {`{"annotations": {"a": "b"}}`, "annotations:\n    a: b\n"},
 	"extraArgs":                 {`["--concurrent=8"]`, "- --leader-elect\n        - --concurrent=8\n"},
@@ -231,7 +244,10 @@ var effects = map[string][2]string{
 }
 
 // needs are the values that others are for.
-var needs = map[string]string{"webhooks": `mode="operator"`, "certManager": `checkAuthors=true`, "transformNamespaces": `mode="operator"`}
+var needs = map[string]string{
+	"webhooks": `mode="operator"`, "certManager": `checkAuthors=true`, "transformNamespaces": `mode="operator"`,
+	"allowEgress": `mode="actions"`, "monitorNetworks": `mode="actions"`, "history": `mode="actions"`,
+}
 
 // TestValues checks that every value is in the schema, and has the effect on manifests that
 // it should have.
@@ -281,30 +297,32 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestShared checks that two releases of both modes have no object in common if one of them
-// leaves out the shared ones, and that nothing is lost by that.
+// TestShared checks that releases of all modes have no object in common if all but one leave
+// out the shared ones, and that nothing is lost by that.
 func TestShared(t *testing.T) {
 	metrics := `metrics={"serviceMonitor": true, "rules": true, "dashboard": true}`
-	gitops, err := render(t, "pequod-system", metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
-	operator, err := render(t, "pequod-system", metrics, `mode="operator"`, `shared=false`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id := range operator {
-		if gitops[id] != nil {
-			t.Errorf("%s is in both releases", id)
+	together := map[string]*unstructured.Unstructured{}
+	for _, mode := range []string{"gitops", "operator", "actions"} {
+		release, err := render(t, "pequod-system", metrics, fmt.Sprintf("mode=%q", mode), fmt.Sprintf("shared=%t", mode == "gitops"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, obj := range release {
+			if together[id] != nil {
+				t.Errorf("%s is in two releases", id)
+			}
+			together[id] = obj
 		}
 	}
-	whole, err := render(t, "pequod-system", metrics, `mode="operator"`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id := range whole {
-		if gitops[id] == nil && operator[id] == nil {
-			t.Errorf("%s is in no release", id)
+	for _, mode := range []string{"operator", "actions"} {
+		whole, err := render(t, "pequod-system", metrics, fmt.Sprintf("mode=%q", mode))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range whole {
+			if together[id] == nil {
+				t.Errorf("%s is in no release", id)
+			}
 		}
 	}
 }
@@ -316,7 +334,7 @@ func TestRefused(t *testing.T) {
 		{`replica=2`, "additional properties 'replica' not allowed"},
 		{`image={"name":"x"}`, "additional properties 'name' not allowed"},
 		{`metrics={"enabled":true}`, "additional properties 'enabled' not allowed"},
-		{`mode="applier"`, "value must be one of 'gitops', 'operator'"},
+		{`mode="applier"`, "value must be one of 'gitops', 'operator', 'actions'"},
 		{`image={"digest":"sha256:0"}`, "does not match pattern"},
 		{`image={"repository":"a\nb"}`, "does not match pattern"},
 		{`extraArgs=["concurrent=8"]`, "does not match pattern"},
@@ -324,6 +342,13 @@ func TestRefused(t *testing.T) {
 		{`watchNamespace="a" mode="operator"`, "watchNamespace is for mode gitops"},
 		{`webhooks=true`, "webhooks is for mode operator"},
 		{`transformNamespaces=["a"]`, "transformNamespaces is for mode operator"},
+		{`allowEgress=["api.github.com"]`, "allowEgress is for mode actions"},
+		{`history=true mode="operator"`, "history is for mode actions"},
+		{`monitorNetworks=["10.0.0.0/8"]`, "monitorNetworks is for mode actions"},
+		{`allowEgress=["a,b"] mode="actions"`, "does not match pattern"},
+		{`constrained=true mode="actions"`, "constrained is for mode gitops and operator"},
+		{`watchLabelSelector="a=b" mode="actions"`, "watchLabelSelector is for mode gitops and operator"},
+		{`impersonateNamespaces=["a"] mode="actions"`, "impersonateNamespaces is for mode gitops and operator"},
 		{`certManager=true`, "certManager is for the webhooks of checkAuthors or webhooks"},
 		{`constrained=true impersonateNamespaces=["a"]`, "constrained and impersonateNamespaces exclude each other"},
 	} {
@@ -353,7 +378,7 @@ func TestOlderCluster(t *testing.T) {
 
 // TestLint runs Helm's own checks.
 func TestLint(t *testing.T) {
-	for _, values := range []string{"mode=gitops", "mode=operator", "checkAuthors=true"} {
+	for _, values := range []string{"mode=gitops", "mode=operator", "mode=actions", "checkAuthors=true"} {
 		if out, err := helm(t, "lint", "--strict", chart, "--set="+values); err != nil {
 			t.Errorf("%s: %v\n%s", values, err, out)
 		}

@@ -16,8 +16,8 @@ import (
 )
 
 // TestInstall installs the chart in a cluster, upgrades it with its definitions, and removes
-// it. The definitions stay, with the objects of their kinds, and a second release has the
-// other mode.
+// it. The definitions stay, with the objects of their kinds, and more releases have the
+// other modes.
 func TestInstall(t *testing.T) {
 	c := harness.StartOwn(t)
 	run := func(args ...string) string {
@@ -51,7 +51,18 @@ func TestInstall(t *testing.T) {
 		t.Error("an upgrade doesn't change the definitions")
 	}
 	run("install", "applier", chart, "--set=shared=false,checkAuthors=true", "--wait", "--timeout=3m")
+	run("install", "actions", chart, "--set=mode=actions,shared=false,podDisruptionBudget=true,replicas=2", "--wait", "--timeout=3m")
+	budget, err := c.Client.PolicyV1().PodDisruptionBudgets("pequod-system").Get(t.Context(), "pequod-actions", metav1.GetOptions{})
+	if err != nil || budget.Spec.MaxUnavailable.IntValue() != 1 {
+		t.Errorf("disruption budget: %+v, %v", budget.Spec, err)
+	}
+	c.Apply(t, "{apiVersion: platform.pequod.io/v1alpha1, kind: Action, metadata: {name: kept, namespace: pequod-system}, spec: {serviceAccountName: none, http: {url: https://example.com}}}")
 	run("uninstall", "applier", "--wait")
+	run("uninstall", "actions", "--wait")
+	actions := c.Await(t, "platform.pequod.io/v1alpha1", "Action", "pequod-system")
+	if kept, err := actions.Get(t.Context(), "kept", metav1.GetOptions{}); err != nil || kept.GetDeletionTimestamp() != nil {
+		t.Errorf("the Action isn't kept: %v", err)
+	}
 
 	c.Apply(t, "{apiVersion: platform.pequod.io/v1alpha1, kind: Transform, metadata: {name: kept, namespace: pequod-system}, spec: {cueRef: {type: embedded, ref: webservice}}}")
 	run("uninstall", "pequod", "--wait")

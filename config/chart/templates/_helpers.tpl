@@ -1,6 +1,6 @@
 {{- /* The name of the program's Deployment and service account. */}}
 {{- define "pequod.program" -}}
-{{- if eq .Values.mode "operator" }}pequod-controller-manager{{ else }}pequod-applier{{ end }}
+{{- get (dict "gitops" "pequod-applier" "operator" "pequod-controller-manager" "actions" "pequod-actions") .Values.mode }}
 {{- end }}
 
 {{- /* The image of a program: list $ NAME. The digest of the release is for its own image only. */}}
@@ -32,6 +32,12 @@
 {{- end }}
 {{- with .Values.transformNamespaces }}
 {{- $args = append $args (printf "--transform-namespaces=%s" (concat (list $.Release.Namespace) . | uniq | join ",")) }}
+{{- end }}
+{{- with .Values.allowEgress }}
+{{- $args = append $args (printf "--allow-egress=%s" (join "," .)) }}
+{{- end }}
+{{- with .Values.monitorNetworks }}
+{{- $args = append $args (printf "--monitor-networks=%s" (join "," .)) }}
 {{- end }}
 {{- concat $args .Values.extraArgs | toYaml }}
 {{- end }}
