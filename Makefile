@@ -45,7 +45,7 @@ GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.jso
 .PHONY: help consequences manifests install run run-manager deploy undeploy demo build test e2e goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 manifests: ## Regenerate the CRDs, config/applier.yaml, config/operator.yaml, the chart and the samples
 	$(GO) tool controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd

@@ -132,7 +132,8 @@ func open(g Goal, s *v1alpha1.ActionStatus, poll, now time.Time) Step {
 	if why != "" && r.CancelRequestedAt == nil && !before(s, now) {
 		return Step{Do: Cancel, Why: why}
 	}
-	if r.State == v1alpha1.RunWaitingForApproval && approved(g, s) && !before(s, now) {
+	// A run that was cancelled is not approved, although it still waits.
+	if r.State == v1alpha1.RunWaitingForApproval && r.CancelRequestedAt == nil && approved(g, s) && !before(s, now) {
 		return Step{Do: Approve}
 	}
 	if now.Before(poll) {

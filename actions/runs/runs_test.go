@@ -133,7 +133,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestApprovalWaits passes an approval on again only after the pause that an error asks for.
+// TestApprovalWaits passes an approval on again only after the pause that an error asks for, and not
+// after the run was cancelled.
 func TestApprovalWaits(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
@@ -150,5 +151,9 @@ func TestApprovalWaits(t *testing.T) {
 	}
 	if step := Next(g, s, s.NextAttemptAt.Time, s.NextAttemptAt.Time); step.Do != Approve {
 		t.Errorf("after the pause: %+v", step)
+	}
+	s.NextAttemptAt, s.Run.CancelRequestedAt = nil, &s.Run.IntentAt
+	if step := Next(g, s, time.Time{}, now); step.Do != Observe {
+		t.Errorf("after it was cancelled: %+v", step)
 	}
 }

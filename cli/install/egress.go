@@ -29,9 +29,22 @@ func withEgress(text []byte, entries []string) ([]byte, error) {
 			return nil, fmt.Errorf("--allow-egress: %q is not a host or a network", entry)
 		}
 	}
+	return withArgument(text, "--allow-egress="+strings.Join(entries, ",")), nil
+}
+
+// withRunner has Jobs of Actions use an image in place of the one that pequod-actions assumes, which
+// is that of its release by its tag.
+func withRunner(text []byte, image string) []byte {
+	if image == "" {
+		return text
+	}
+	return withArgument(text, "--runner-image="+image)
+}
+
+// withArgument adds an argument to the program.
+func withArgument(text []byte, argument string) []byte {
 	if bytes.Count(text, []byte(leaderElection)) != 1 {
 		panic("the manifests have other arguments than expected")
 	}
-	argument := "        - '--allow-egress=" + strings.Join(entries, ",") + "'\n"
-	return bytes.Replace(text, []byte(leaderElection), []byte(leaderElection+argument), 1), nil
+	return bytes.Replace(text, []byte(leaderElection), []byte(leaderElection+"        - '"+argument+"'\n"), 1)
 }

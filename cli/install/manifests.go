@@ -59,6 +59,18 @@ func imageOf(chosen, digest string) string {
 	return "${0}"
 }
 
+// changedImage returns the image of the program in manifests, or "" if it is that of the manifests
+// before.
+func changedImage(before, after []byte) string {
+	released := imageLine().FindSubmatch(before)
+	if released == nil || bytes.Contains(after, append(released[0], '\n')) {
+		return ""
+	}
+	_, rest, _ := bytes.Cut(after, released[1])
+	image, _, _ := bytes.Cut(rest, []byte("\n"))
+	return string(image)
+}
+
 // imageName matches an image reference that is a plain string in YAML. It keeps a
 // value of --image from changing the structure of the manifests.
 var imageName = lazyregexp.New(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
@@ -83,6 +95,9 @@ func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*install
 		return nil, fmt.Errorf("--image: %q is not a valid image reference", v.image)
 	}
 	text := imageLine().ReplaceAll(v.mode.manifests, []byte(imageOf(v.image, v.mode.digest)))
+	if v.mode.actions {
+		text = withRunner(text, changedImage(v.mode.manifests, text))
+	}
 	text, err := withEgress(text, v.egress)
 	if err != nil {
 		return nil, err

@@ -34,3 +34,24 @@ func testImageOf(t *testing.T, m mode, digest string) {
 		}
 	}
 }
+
+// TestRunnerImage checks that Jobs of Actions use the image that is installed.
+func TestRunnerImage(t *testing.T) {
+	before := modeOf(modeActions).manifests
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	for _, test := range []struct{ chosen, digest, want string }{
+		{"", "", ""},
+		{"", digest, "@" + digest},
+		{"registry.example.com/a:v1", digest, "registry.example.com/a:v1"},
+	} {
+		text := imageLine().ReplaceAll(before, []byte(imageOf(test.chosen, test.digest)))
+		image := changedImage(before, text)
+		if !strings.HasSuffix(image, test.want) || test.want == "" && image != "" {
+			t.Errorf("%q, %q: image %q", test.chosen, test.digest, image)
+		}
+		argument := "        - --leader-elect\n        - '--runner-image=" + image + "'\n"
+		if got := strings.Contains(string(withRunner(text, image)), argument); got != (test.want != "") {
+			t.Errorf("%q, %q: argument: %t", test.chosen, test.digest, got)
+		}
+	}
+}

@@ -77,10 +77,12 @@ func (s *state) find(name string) *stored {
 
 // planned is a plan.
 type planned struct {
-	Serial  int               `json:"serial"`
-	Vars    map[string]any    `json:"vars"`
-	Changes []change          `json:"resource_changes"`
-	Outputs map[string]action `json:"output_changes"`
+	// Timestamp makes each plan another one.
+	Timestamp time.Time         `json:"timestamp"`
+	Serial    int               `json:"serial"`
+	Vars      map[string]any    `json:"vars"`
+	Changes   []change          `json:"resource_changes"`
+	Outputs   map[string]action `json:"output_changes"`
 }
 
 type change struct {
@@ -115,7 +117,7 @@ func eval(expression string, vars map[string]any, s *state) string {
 
 // compare returns what there is to do.
 func compare(c *config, s *state, destroy bool) planned {
-	p := planned{Serial: s.Serial, Vars: c.given, Outputs: map[string]action{}}
+	p := planned{Timestamp: time.Now(), Serial: s.Serial, Vars: c.given, Outputs: map[string]action{}}
 	resources := c.Resource.Data
 	if destroy {
 		resources = nil
@@ -227,7 +229,7 @@ func execute(ctx context.Context, c *config, p planned, s *state, change change)
 	switch last := change.Change.Actions[len(change.Change.Actions)-1]; last {
 	case "create":
 		for _, provisioner := range r.Provisioner {
-			cmd := exec.CommandContext(ctx, "/bin/sh", "-c", provisioner.Exec.Command)
+			cmd := exec.CommandContext(ctx, "/bin/sh", "-c", eval(provisioner.Exec.Command, p.Vars, s))
 			if err := cmd.Run(); err != nil {
 				return &diagnostic{Severity: "error", Summary: "local-exec provisioner error", Detail: err.Error()}
 			}
