@@ -25,6 +25,22 @@ func TestCheck(t *testing.T) {
 			"http.poll.until: no variable \"ruin\"", "http.poll.url: column 5: syntax error: unexpected end",
 			"outputs.a: column 4: syntax error: unexpected end",
 		}},
+		{"terraform", `{terraform: {image: a, source: {inline: {main.tf: "", modules/a/main.tf: ""}}}, sensitiveOutputs: {values: {a: run.sensitive.a}}}`, nil},
+		{"a late source", `{terraform: {source: {inline: {main.tf: {$from: a.b}}}}, check: {terraform: {source: {$from: a.b}}, driftWhen: "true"}}`, nil},
+		{"sources", `{terraform: {source: {inline: {main.tf: ""}, configMapRef: {name: a}}}, destroy: {terraform: {source: {}}}}`, []string{
+			"terraform.source: exactly one of inline and configMapRef is required",
+			"destroy.terraform.source: exactly one of inline and configMapRef is required",
+		}},
+		{"files", `{terraform: {source: {inline: {../main.tf: "", /a.tf: "", a//b.tf: "", modules/main.tf: "", pequod.tfplan: "", terraform.tfvars: ""}}}}`, []string{
+			"terraform.source.inline[\"../main.tf\"]: isn't the name of a file in the directory",
+			"terraform.source.inline[\"/a.tf\"]: isn't the name of a file in the directory",
+			"terraform.source.inline[\"a//b.tf\"]: isn't the name of a file in the directory",
+			"terraform.source.inline[\"pequod.tfplan\"]: pequod-actions writes pequod_override.tf.json, pequod.tfvars.json and pequod.tfplan",
+			"terraform.source.inline: has no configuration in the root module",
+		}},
+		{"sensitive values", `{terraform: {}, outputs: {a: run.sensitive.a, b: run.outputs.sensitive}, check: {terraform: {}, driftWhen: 'run["sensitive"].a == 1'}}`, []string{
+			"check.driftWhen: reads run.sensitive", "outputs.a: reads run.sensitive",
+		}},
 		{"late references and wrong types", `{http: {urlFrom: {$from: a.b}, poll: [1]}, outputs: [x]}`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

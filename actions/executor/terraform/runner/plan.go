@@ -99,17 +99,18 @@ func (p *program) outputs(ctx context.Context, r *Result) error {
 }
 
 // leaks reports whether a value has that of a variable of a Secret. Encoders of JSON differ in the
-// characters that they escape, so each string is compared.
+// characters that they escape, so each string is compared, too.
 func (p *program) leaks(value json.RawMessage) bool {
 	o := executor.Observation{Secrets: p.hidden}
-	return slices.ContainsFunc(Strings(executor.Decode(value)), o.Leaks)
+	return o.Leaks(string(value)) || slices.ContainsFunc(Strings(executor.Decode(value)), o.Leaks)
 }
 
-// Strings returns the strings and the numbers in a JSON value, without the names of fields.
+// Strings returns the strings in a JSON value, without the names of fields.
 func Strings(value any) []string {
 	var all []string
 	switch v := value.(type) {
-	case nil, bool:
+	case string:
+		all = append(all, v)
 	case []any:
 		for _, item := range v {
 			all = append(all, Strings(item)...)
@@ -118,8 +119,6 @@ func Strings(value any) []string {
 		for _, item := range v {
 			all = append(all, Strings(item)...)
 		}
-	default:
-		all = append(all, fmt.Sprint(v))
 	}
 	return all
 }

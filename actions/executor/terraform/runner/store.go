@@ -30,6 +30,7 @@ func (r *runner) take(ctx context.Context) (Input, error) {
 		return in, err
 	}
 	if err := json.Unmarshal(secret.Data[inputKey], &in); err != nil {
+		//lint:ignore ST1005 it begins with a kind
 		return in, fmt.Errorf("Secret %s: %w", r.input, err)
 	}
 	if r.plan != "" { // it belongs to the Job that has made the plan
