@@ -27,6 +27,9 @@ func (r *Reactor) scale(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.S
 	if err != nil {
 		return "", err
 	}
+	if err := r.unscaled(ctx, m, apiVersion, do.Kind, do.Name); err != nil {
+		return "", err
+	}
 	scale := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": map[string]any{"name": do.Name},
 		"spec": map[string]any{"replicas": int64(do.Replicas)},

@@ -36,7 +36,6 @@ func (r *Reactor) judge(ctx context.Context, t target, conflicts []conflict) err
 			// Whether the graph ignores a field isn't known, so that it does not is assumed.
 			return unreadable(conflicts, namespace, graph)
 		case err != nil:
-			//lint:ignore ST1005 it begins with a kind
 			return fmt.Errorf("ResourceGraph %s/%s: %s", namespace, graph, identity.Reason(err))
 		}
 	}

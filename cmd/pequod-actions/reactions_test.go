@@ -176,7 +176,7 @@ func TestMonitorApplies(t *testing.T) {
 	e := newEnv(t)
 	a := app.Start(t)
 	e.rights(t, readPods+`, {apiGroups: [apps], resources: [deployments/scale], verbs: [patch]}, {apiGroups: [apps], resources: [deployments], verbs: [get, patch]},
-  {apiGroups: [platform.pequod.io], resources: [actions], verbs: [patch]}`)
+  {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list]}, {apiGroups: [platform.pequod.io], resources: [actions], verbs: [patch]}`)
 	e.pod(t, "web", a, "")
 	deployment := func(name, replicas string) string {
 		return fmt.Sprintf(`
@@ -189,20 +189,37 @@ spec:
   template: {metadata: {labels: {of: %[1]s}}, spec: {containers: [{name: a, image: a}]}}
 `, name, replicas)
 	}
-	e.Apply(t, deployment("free", "paused: false")+"---"+deployment("taken", "replicas: 1"))
+	e.Apply(t, deployment("free", "paused: false")+"---"+deployment("taken", "replicas: 1")+"---"+deployment("auto", "paused: false")+`---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: auto}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: auto}
+  minReplicas: 2
+  maxReplicas: 4
+`)
 	e.action(t, "backup", "1", "")
 	e.watch(t)
 	e.status(t, "backup", reason("RunSucceeded"))
 	e.monitor(t, "my-app", `
   {name: scale, `+bad+`, do: [{scale: {kind: Deployment, name: free, replicas: 3}}]},
   {name: taken, `+bad+`, do: [{scale: {kind: Deployment, name: taken, replicas: 3}}]},
+  {name: auto, `+bad+`, do: [{scale: {kind: Deployment, name: auto, replicas: 3}}]},
   {name: patch, `+bad+`, do: [{patch: {apiVersion: apps/v1, kind: Deployment, name: free, patch: {metadata: {labels: {mode: safe}}, spec: {minReadySeconds: 7}}}}]},
   {name: none, `+bad+`, do: [{patch: {apiVersion: apps/v1, kind: Deployment, name: none, patch: {spec: {minReadySeconds: 7}}}}]},
   {name: forbidden, `+bad+`, do: [{patch: {apiVersion: v1, kind: ConfigMap, name: x, patch: {data: {a: b}}}}]},
   {name: run, `+bad+`, do: [{run: {action: backup}}]}`, "")
 	e.monitored(t, "my-app", reason("Healthy"))
+	harness.Eventually(t, patience, func(ctx context.Context) error { // the autoscaler looks every 15 seconds
+		auto, err := e.Client.AppsV1().Deployments(e.Namespace).Get(ctx, "auto", metav1.GetOptions{})
+		if err == nil && *auto.Spec.Replicas != 2 {
+			err = fmt.Errorf("auto has %d replicas", *auto.Spec.Replicas)
+		}
+		return err
+	})
 	a.Set("unhealthy", 0)
 	for rule, want := range map[string]string{
+		"auto":  "Deployment auto: HorizontalPodAutoscaler auto sets its replicas",
 		"scale": "scaled Deployment free to 3", "taken": `Deployment taken: field spec.replicas is owned by field manager "harness"`,
 		"patch": "patched Deployment free", "none": "Deployment none: not found", "forbidden": "ConfigMap x: the service account has no right to it",
 		"run": "requested a reconciliation of Action backup",
