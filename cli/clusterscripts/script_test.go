@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 			t.Parallel()
 			start := harness.Start
 			// An installation, be it only of the CRDs, affects the whole cluster.
-			if base := filepath.Base(file); strings.HasPrefix(base, "install") || base == "history.txtar" || base == "reconcile.txtar" || base == "action_approve.txtar" {
+			if base := filepath.Base(file); strings.HasPrefix(base, "install") || base == "history.txtar" || base == "reconcile.txtar" || base == "action_approve.txtar" || base == "status_actions.txtar" {
 				start = harness.StartOwn
 			}
 			c := start(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func newStatusCommand(env command.Env) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
 		Use:   "status [-f FILENAME | NAME ...]",
-		Short: "Show the state of graphs in a cluster",
+		Short: "Show the state of graphs, Actions, Monitors and Receivers in a cluster",
 		Long: `Show the nodes of graphs with their live state, and the reason if they are not ready.
 Nothing is written. A node that an apply would change is marked.
 
@@ -67,17 +68,23 @@ there is none, the inventory of the last run is used, which knows each object bu
 its desired state. With neither, the command lists the graphs that were executed, from
 here or in the cluster, in the namespace or with -A in all namespaces.
 
+The list also has the Actions, Monitors and Receivers, which pequod-actions executes: the phase
+of an Action, its run and its next attempt; the rules of a Monitor that hold or are tripped,
+and the targets that can't be read; and the number of messages that a Receiver has given up.
+For graphs, these are shown below the nodes. Those that you may not list are left out, with a note
+on stderr.
+
 With --watch, the state is shown and then every change until an interrupt: as a live
 tree on a terminal, as a line per change elsewhere, and with -o json as a JSON object
 per state of a graph. With --wait, the command exits when everything is ready, or
 after --timeout. A node that a run in progress has applied counts as applied; the
-graph is ready when that run says so.
+graph is ready when that run says so. Both show nodes only.
 
 Templates of -o apply to the object that -o json prints. custom-columns prints a row for
 each graph.
 
 The exit code is 0 if everything is ready; 1 if not; 2 if the cluster could not be
-reached or has no such graph.`,
+reached or has no such graph. Actions, Monitors and Receivers count in the list, and for graphs as nodes.`,
 		Example: `  pequod status -f app.yaml -p platforms/
   pequod status web-1b2c3d4e -n shop
   pequod status -n shop
@@ -124,11 +131,14 @@ func (o *statusOptions) run(ctx context.Context, env command.Env, names []string
 	if len(names) == 0 && len(o.Filenames) == 0 {
 		return o.list(ctx, env)
 	}
-	states, err := o.states(ctx, env, names)
+	a, states, err := o.states(ctx, env, names)
 	if err != nil {
 		return err
 	}
-	if err := o.write(env.Out, statusview.NewReport(states)); err != nil {
+	report := statusview.NewReport(states)
+	// Errors are printed. The answer about the graphs is complete without these objects.
+	report.Outside, _ = (&outsideReader{client: a.Client, env: env}).nodes(ctx, states)
+	if err := o.write(env.Out, report); err != nil {
 		return command.OutputError(err)
 	}
 	for _, state := range states {
@@ -143,18 +153,18 @@ func (o *statusOptions) run(ctx context.Context, env command.Env, names []string
 // It reads up to execute.MaxConcurrent graphs at once and keeps the order of the
 // arguments. The first error cancels the others: half a report would look like a
 // complete one.
-func (o *statusOptions) states(ctx context.Context, env command.Env, names []string) ([]*applier.State, error) {
+func (o *statusOptions) states(ctx context.Context, env command.Env, names []string) (*applier.Applier, []*applier.State, error) {
 	var graphs []input.Graph
 	var err error
 	if len(names) == 0 {
 		o.Modules.Options.ConfigMaps = o.ConfigMaps(kube.PrintWarnings(env.Err), o.Namespace)
 		if graphs, err = o.ReadGraphs(ctx, env); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// Either names or graphs is empty, so both loops may start at index 0. Each
 	// goroutine writes its own element.
@@ -173,7 +183,7 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, names []str
 			return execute.GraphError(rg.ResourceGraph, err)
 		})
 	}
-	return states, g.Wait()
+	return a, states, g.Wait()
 }
 
 // graphName returns a graph as kubectl names it.
@@ -196,8 +206,27 @@ func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
 		}
 		return nil
 	}
+	if strings.HasPrefix(o.output, "custom-columns") {
+		r.Outside = statusview.Outside{} // it prints the rows of a single list
+	}
 	if output.IsTemplate(o.output) {
 		return output.WriteTemplate(w, o.output, r)
 	}
-	return statusview.WriteTree(w, r, statusview.Tree{Color: style.Colored(w), Wide: o.output == "wide", Width: style.TerminalWidth(w)})
+	if err := statusview.WriteTree(w, r, statusview.Tree{Color: style.Colored(w), Wide: o.output == "wide", Width: style.TerminalWidth(w)}); err != nil {
+		return err
+	}
+	return o.writeTables(w, r.Outside, true)
+}
+
+// writeTables prints the tables of what pequod-actions executes, after something else if below is set.
+func (o *statusOptions) writeTables(w io.Writer, outside statusview.Outside, below bool) error {
+	if outside.Empty() {
+		return nil
+	}
+	if below {
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+	}
+	return statusview.WriteTables(w, outside, statusview.Tables{Namespaces: o.allNamespaces, Wide: o.output == "wide", Width: style.TerminalWidth(w)})
 }

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/cli/statusview"
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -28,10 +31,16 @@ type listedGraph struct {
 	Revision string `json:"revision"`
 }
 
-// list prints the graphs with an inventory in the namespace, or with -A in all
-// namespaces. It prints the readable ones even if some inventories can't be read.
-// The exit code is 1 if the last run of a graph is incomplete, and 2 if an
-// inventory can't be read.
+// statusList is the JSON form of the list. Fields may be added; none is renamed or removed.
+type statusList struct {
+	Graphs []listedGraph `json:"graphs"`
+	statusview.Outside
+}
+
+// list prints the graphs with an inventory, and what pequod-actions executes, in the namespace or
+// with -A in all namespaces. It prints the readable ones even if some inventories can't be read.
+// The exit code is 1 if the last run of a graph is incomplete or another object isn't ready,
+// and 2 if an inventory can't be read.
 func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 	if o.output == "dot" {
 		return errors.New("-o dot requires names of graphs or -f")
@@ -60,7 +69,12 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 			code = command.ExitNo
 		}
 	}
-	if err := o.writeList(env, listed); err != nil {
+	outside, unread := (&outsideReader{client: a.Client, env: env}).namespace(ctx, namespace)
+	if !outside.Ready() {
+		code = command.ExitNo
+	}
+	code = max(code, unread)
+	if err := o.writeList(env, statusList{listed, outside}); err != nil {
 		return command.OutputError(err)
 	}
 	// The errors of unreadable inventories follow the list of the others. The
@@ -77,14 +91,21 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 //
 //	NAME           OBJECTS   LAST RUN
 //	web-1b2c3d4e   4         complete
-func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
-	switch root := map[string]any{"graphs": listed}; {
+//
+// The tables of what pequod-actions executes follow.
+func (o *statusOptions) writeList(env command.Env, list statusList) error {
+	switch {
 	case o.output == "json" || o.output == "yaml":
-		return output.Write(env.Out, o.output, root)
+		return output.Write(env.Out, o.output, list)
+	case strings.HasPrefix(o.output, "custom-columns"):
+		// It prints the rows of a single list.
+		return output.WriteTemplate(env.Out, o.output, map[string]any{"graphs": list.Graphs})
 	case output.IsTemplate(o.output):
-		return output.WriteTemplate(env.Out, o.output, root)
+		return output.WriteTemplate(env.Out, o.output, list)
+	case o.output == "name":
+		return writeNames(env.Out, list)
 	}
-	if len(listed) == 0 {
+	if len(list.Graphs) == 0 && list.Empty() {
 		where := "namespace " + o.Namespace
 		if o.allNamespaces {
 			where = "any namespace"
@@ -92,12 +113,42 @@ func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
 		fmt.Fprintf(env.Err, "pequod: no graphs in %s\n", where)
 		return nil
 	}
-	if o.output == "name" {
-		for _, g := range listed {
-			fmt.Fprintln(env.Out, graphName(g.Name))
+	if len(list.Graphs) > 0 {
+		if _, err := io.WriteString(env.Out, o.graphTable(list.Graphs, style.TerminalWidth(env.Out))); err != nil {
+			return err
 		}
-		return nil
 	}
+	return o.writeTables(env.Out, list.Outside, len(list.Graphs) > 0)
+}
+
+// writeNames prints everything as kubectl names it.
+func writeNames(w io.Writer, list statusList) error {
+	var names []string
+	for _, g := range list.Graphs {
+		names = append(names, graphName(g.Name))
+	}
+	add := func(kind string, s statusview.Summary) {
+		names = append(names, kube.ResourceName(v1alpha1.Group, kind, s.Name))
+	}
+	for _, a := range list.Actions {
+		add("Action", a.Summary)
+	}
+	for _, m := range list.Monitors {
+		add("Monitor", m.Summary)
+	}
+	for _, r := range list.Receivers {
+		add("Receiver", r.Summary)
+	}
+	for _, name := range names {
+		if _, err := fmt.Fprintln(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// graphTable returns the table of graphs.
+func (o *statusOptions) graphTable(listed []listedGraph, width int) string {
 	header := []string{"NAME", "OBJECTS", "LAST RUN"}
 	if o.allNamespaces {
 		header = append([]string{"NAMESPACE"}, header...)
@@ -120,6 +171,5 @@ func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
 		}
 		rows = append(rows, row)
 	}
-	_, err := io.WriteString(env.Out, style.Table(header, rows, style.TerminalWidth(env.Out)))
-	return err
+	return style.Table(header, rows, width)
 }

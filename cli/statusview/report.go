@@ -15,6 +15,8 @@ import (
 // renamed or removed.
 type Report struct {
 	Graphs []Graph `json:"graphs"`
+	// Outside has the Actions, Monitors and Receivers that are nodes of the graphs.
+	Outside
 }
 
 // Graph is the state of one graph. Nodes and objects that left the graph are in

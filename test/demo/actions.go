@@ -194,7 +194,7 @@ var runDatabase = []step{{
 func (s *session) restartApp(ctx context.Context, o *outside) error {
 	err := s.all(ctx, []step{{
 		says:     "The Monitor has read the application, which is healthy.",
-		commands: []string{"kubectl wait monitor/my-app --for=condition=Ready --timeout=3m"},
+		commands: []string{"kubectl wait monitor/my-app --for=condition=Ready --timeout=3m", "pequod status"},
 	}})
 	if err != nil {
 		return err
