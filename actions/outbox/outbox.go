@@ -16,6 +16,7 @@ import (
 // Limits of the queue.
 const (
 	maxWaiting = 1000
+	maxBytes   = 16 << 20 // of all bodies
 	maxAge     = time.Hour
 	// maxSeen is the number of ids that are remembered, so that they are sent once.
 	maxSeen = 20_000
@@ -79,6 +80,7 @@ type Outbox struct {
 	begun   bool
 	since   time.Time          // messages about what happened before aren't sent
 	waiting map[string]waiting // by id
+	bytes   int                // of the bodies in waiting
 	seen    *lru.Cache         // ids that were queued or sent
 	sent    record
 }
@@ -104,24 +106,39 @@ func New(o Options) *Outbox {
 	return &Outbox{Options: o, queue: workqueue.NewTypedRateLimitingQueue(limiter), waiting: map[string]waiting{}, seen: lru.New(maxSeen)}
 }
 
-// Put queues a message, unless it was queued before or is about the time before the process began
-// to send. It waits for the API server once, for the time up to which everything was sent; an error
-// means that the message can be put again.
+// Wants reports whether a message with an id, about something that happened at a time, would be queued:
+// it wasn't before, and is not about the time before the process began to send. It waits for the API
+// server once, for the time up to which everything was sent; after an error, ask again.
+func (b *Outbox) Wants(ctx context.Context, id string, at time.Time) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.wants(ctx, id, at)
+}
+
+// wants is Wants. The mutex is held.
+func (b *Outbox) wants(ctx context.Context, id string, at time.Time) (bool, error) {
+	if err := b.begin(ctx); err != nil {
+		return false, err
+	}
+	_, seen := b.seen.Get(id)
+	return !seen && !at.Before(b.since), nil
+}
+
+// Put queues a message if the outbox [Outbox.Wants] it. After an error, put it again. A message that
+// doesn't fit into the queue is dropped.
 func (b *Outbox) Put(ctx context.Context, m Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.begin(ctx); err != nil {
+	if wanted, err := b.wants(ctx, m.ID, m.At); err != nil || !wanted {
 		return err
 	}
-	if _, seen := b.seen.Get(m.ID); seen || m.At.Before(b.since) {
-		return nil
-	}
 	b.seen.Add(m.ID, nil)
-	if len(b.waiting) >= maxWaiting {
+	if len(b.waiting) >= maxWaiting || b.bytes+len(m.Body) > maxBytes {
 		b.Metrics.Dropped("full")
 		return nil
 	}
 	b.waiting[m.ID] = waiting{m, b.Now()}
+	b.bytes += len(m.Body)
 	b.Metrics.Waiting(len(b.waiting))
 	b.queue.Add(m.ID)
 	return nil
@@ -226,6 +243,7 @@ func (b *Outbox) remove(m waiting, sent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.waiting, m.ID)
+	b.bytes -= len(m.Body)
 	b.queue.Forget(m.ID)
 	b.Metrics.Waiting(len(b.waiting))
 	if sent {

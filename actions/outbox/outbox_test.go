@@ -226,6 +226,12 @@ func TestAway(t *testing.T) {
 	away := start(t, r.URL, nil)
 	away.put(t, "a")
 	away.await(t, "sent 0, failed true, dropped map[], waiting 1")
+	for i := range 17 { // of 16 MiB
+		if err := away.Put(t.Context(), Message{ID: fmt.Sprint("large", i), At: time.Now(), Body: make([]byte, 1<<20)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	away.await(t, "sent 0, failed true, dropped map[full:2], waiting 16")
 }
 
 // TestExpired drops a message that could not be sent for an hour.

@@ -97,9 +97,9 @@ type NodeState struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 	// appliedAt is the time at which the object was last written.
-	AppliedAt *metav1.Time `json:"appliedAt,omitempty"`
+	AppliedAt *MilliTime `json:"appliedAt,omitempty"`
 	// readyAt is the time at which the object became ready.
-	ReadyAt *metav1.Time `json:"readyAt,omitempty"`
+	ReadyAt *MilliTime `json:"readyAt,omitempty"`
 	// adopted is true if the object existed before the graph took it over.
 	Adopted bool `json:"adopted,omitempty"`
 }
@@ -228,6 +228,9 @@ type Revision struct {
 	Hash string `json:"hash"`
 	// result is Completed or Failed.
 	Result GraphPhase `json:"result"`
+	// startedAt is the time at which the execution began. It is missing in entries of
+	// older versions.
+	StartedAt *MilliTime `json:"startedAt,omitempty"`
 	// finishedAt is the time at which the execution ended.
 	FinishedAt metav1.Time `json:"finishedAt"`
 	// nodes is the number of nodes of the graph.

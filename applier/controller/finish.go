@@ -85,7 +85,7 @@ func (r *run) conclude(phase engine.Phase, now time.Time) {
 	created, updated, deleted := r.report.takeEffects()
 	r.revision = &v1alpha1.Revision{
 		Revision: r.graph.Generation, Hash: hash, Reason: r.report.cause.Reason(r.report.completedBefore(hash)),
-		Result: result, FinishedAt: metav1.NewTime(now),
+		Result: result, StartedAt: v1alpha1.NewMilliTime(r.began), FinishedAt: metav1.NewTime(now),
 		Nodes: nodes, Created: created, Updated: updated, Deleted: deleted, Duration: took.Round(time.Millisecond).String(),
 	}
 	r.Metrics.Executed(r.host.Owner().Namespace, r.host.Owner().Name, string(result), took, nodes, waves)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,8 +23,10 @@ import (
 	"github.com/pequod-io/pequod/actions/notify"
 	"github.com/pequod-io/pequod/actions/observe"
 	"github.com/pequod-io/pequod/actions/outbox"
+	"github.com/pequod-io/pequod/actions/trace"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/program"
+	"github.com/pequod-io/pequod/internal/version"
 )
 
 // exportOptions are the flags of what is sent to servers outside of the cluster. All of it is off
@@ -31,6 +34,7 @@ import (
 type exportOptions struct {
 	events, format, eventsHeader string
 	parsed                       notify.Format
+	traces, tracesHeader         string
 }
 
 // addFlags adds the flags.
@@ -40,6 +44,9 @@ func (o *exportOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.format, "events-format", string(notify.Flux), "format of these Events: flux or cloudevents")
 	fs.StringVar(&o.eventsHeader, "events-header-file", "",
 		"file with headers that are sent with these Events, one a line, such as Authorization: Bearer TOKEN; default: none")
+	fs.StringVar(&o.traces, "traces-addr", "",
+		"address to which traces of executions are sent with OTLP, such as http://otel-collector.observability.svc:4318/v1/traces; its host must be in --allow-egress; default: none")
+	fs.StringVar(&o.tracesHeader, "traces-header-file", "", "file with headers that are sent with traces; default: none")
 }
 
 // check checks the flags.
@@ -52,8 +59,13 @@ func (o *exportOptions) check(allowed egress.Allowed) (err error) {
 		return errors.New("--events-header-file goes with --events-addr")
 	case o.events == "" && o.parsed != notify.Flux:
 		return errors.New("--events-format goes with --events-addr")
+	case o.traces == "" && o.tracesHeader != "":
+		return errors.New("--traces-header-file goes with --traces-addr")
 	}
-	return checkExport("events", o.events, o.eventsHeader, allowed)
+	return cmp.Or(
+		checkExport("events", o.events, o.eventsHeader, allowed),
+		checkExport("traces", o.traces, o.tracesHeader, allowed),
+	)
 }
 
 // checkExport checks the address and the headers of an export.
@@ -78,14 +90,14 @@ func checkExport(name, address, header string, allowed egress.Allowed) error {
 
 // observe adds what is reported elsewhere to the cache of the program.
 func (o *options) observe(p *program.Options, scheme *runtime.Scheme) error {
-	history, events := o.history.urlFile != "", o.exports.events != ""
-	if !history && !events {
+	selected := observe.Options{Events: o.history.urlFile != "" || o.exports.events != "", Nodes: o.exports.traces != ""}
+	if !selected.Events && !selected.Nodes {
 		return nil
 	}
 	if err := eventsv1.AddToScheme(scheme); err != nil {
 		return err
 	}
-	maps.Copy(p.Cache.ByObject, observe.Cache(observe.Options{Events: history || events}))
+	maps.Copy(p.Cache.ByObject, observe.Cache(selected))
 	p.Scopes[v1alpha1.GroupVersion.WithKind("ResourceGraph")] = meta.RESTScopeNamespace
 	p.Scopes[eventsv1.SchemeGroupVersion.WithKind("Event")] = meta.RESTScopeNamespace
 	return nil
@@ -96,7 +108,7 @@ const exportTimeout = 10 * time.Second
 
 // setup adds the controllers to a manager.
 func (o *exportOptions) setup(m manager.Manager, allowed egress.Allowed, host, namespace string) error {
-	if o.events == "" {
+	if o.events == "" && o.traces == "" {
 		return nil
 	}
 	client := egress.New(egress.Options{Allowed: allowed, Forbidden: servers(host), UserAgent: m.GetConfig().UserAgent, Timeout: exportTimeout})
@@ -105,14 +117,24 @@ func (o *exportOptions) setup(m manager.Manager, allowed egress.Allowed, host, n
 	if err != nil {
 		return err
 	}
-	box := outbox.New(outbox.Options{
-		URL: o.events, HeaderFile: o.eventsHeader, Client: client, Verdict: o.parsed.Verdict,
-		Metrics: counts.Of("events"), Log: m.GetLogger().WithName("events"), Marks: leases("events"),
-	})
-	if err := m.Add(box); err != nil {
-		return err
+	box := func(export, address, header string, verdict func(int) outbox.Verdict) (*outbox.Outbox, error) {
+		b := outbox.New(outbox.Options{
+			URL: address, HeaderFile: header, Client: client, Verdict: verdict,
+			Metrics: counts.Of(export), Log: m.GetLogger().WithName(export), Marks: leases(export),
+		})
+		return b, m.Add(b)
 	}
-	return notify.Setup(m, notify.Options{Outbox: box, Format: o.parsed})
+	if o.events != "" {
+		b, err := box("events", o.events, o.eventsHeader, o.parsed.Verdict)
+		if err := cmp.Or(err, notify.Setup(m, notify.Options{Outbox: b, Format: o.parsed})); err != nil {
+			return err
+		}
+	}
+	if o.traces != "" {
+		b, err := box("traces", o.traces, o.tracesHeader, trace.Verdict)
+		return cmp.Or(err, trace.Setup(m, trace.Options{Outbox: b, Version: version.Program()}))
+	}
+	return nil
 }
 
 // leases returns a function that returns the marks of an export: a Lease beside that of the leader, or

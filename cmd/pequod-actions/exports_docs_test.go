@@ -85,12 +85,29 @@ func TestNotificationsDocument(t *testing.T) {
 			t.Errorf("%d of %s", kinds[want], want)
 		}
 	}
+	address := ""
 	for _, block := range documented(t, "sh") {
 		args := strings.Fields(strings.ReplaceAll(block, "\\\n", ""))
 		if args[0] != name {
 			t.Errorf("%s is not a command of %s", block, name)
 		}
-		accepts(t, args[1:])
+		if o := accepts(t, args[1:]); o.exports.traces != "" {
+			address = o.exports.traces
+		}
+	}
+	var collector struct {
+		Receivers struct {
+			OTLP struct {
+				Protocols struct{ HTTP struct{ Endpoint string } }
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(yamls[2]), &collector); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(collector.Receivers.OTLP.Protocols.HTTP.Endpoint, ":")
+	if port == "" || !strings.HasSuffix(address, ":"+port+"/v1/traces") {
+		t.Errorf("traces are sent to %s, and the collector listens on %q", address, port)
 	}
 
 	var alert struct {
@@ -134,7 +151,7 @@ func TestExportFlagsDocumented(t *testing.T) {
 			t.Errorf("docs/notifications.md has no row for --%s", f.Name)
 		}
 	})
-	if flags < 3 {
+	if flags < 5 {
 		t.Errorf("%d flags", flags)
 	}
 }

@@ -108,6 +108,14 @@ func (c *collector) about(t *testing.T, object, reason string) (found eventv1.Ev
 	return found
 }
 
+// search searches what was accepted for values of Secrets.
+func (c *collector) search(t *testing.T, cluster *harness.Cluster) {
+	t.Helper()
+	for _, body := range c.got() {
+		cluster.SearchOutput(t.Context(), t, "what was sent", string(body))
+	}
+}
+
 // notifying is a cluster in which the program may read what it reports.
 func notifying(t *testing.T) *env {
 	t.Helper()
@@ -199,6 +207,7 @@ spec:
 	p = e.run(t, "--events-addr="+c.URL)
 	e.action(t, "later", "1", "")
 	c.about(t, "Action/later", "ApplySucceeded")
+	c.search(t, e.Cluster)
 	seen := map[string]int{}
 	for i, body := range c.got() {
 		seen[string(body)]++
@@ -296,6 +305,9 @@ func TestExportFlags(t *testing.T) {
 		"--events-addr=https://u:p@example.com/":                                  "--events-addr: the address must begin with https://HOST, without a user",
 		"--events-addr=https://example.com/%zz":                                   "--events-addr: the address is not valid",
 		"--events-addr=https://example.com/ --events-format=xml":                  `--events-format: "xml" is neither flux nor cloudevents`,
+		"--traces-addr=https://example.com/v1/traces":                             "",
+		"--traces-addr=https://elsewhere.example":                                 "--traces-addr: host elsewhere.example is not allowed; see --allow-egress of pequod-actions",
+		"--traces-header-file=/none":                                              "--traces-header-file goes with --traces-addr",
 		"--events-format=cloudevents":                                             "--events-format goes with --events-addr",
 		"--events-header-file=/none":                                              "--events-header-file goes with --events-addr",
 		"--events-addr=https://example.com/ --events-header-file=/none":           "--events-header-file: open /none: no such file or directory",

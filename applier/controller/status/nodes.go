@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -51,7 +48,7 @@ func nodeStates(statuses []engine.Status, stored map[string]v1alpha1.NodeState) 
 		old := stored[s.ID]
 		state := v1alpha1.NodeState{
 			Phase: s.Phase, Message: source.OneLine(messages[i], limit),
-			AppliedAt: seconds(s.AppliedAt), ReadyAt: seconds(s.ReadyAt), Adopted: old.Adopted || s.Op == engine.Adopted,
+			AppliedAt: v1alpha1.NewMilliTime(s.AppliedAt), ReadyAt: v1alpha1.NewMilliTime(s.ReadyAt), Adopted: old.Adopted || s.Op == engine.Adopted,
 		}
 		if state.AppliedAt == nil {
 			state.AppliedAt = old.AppliedAt
@@ -74,15 +71,6 @@ func rank(s engine.Status) int {
 		return 1
 	}
 	return 0
-}
-
-// seconds returns a time with the precision that the API stores, nil for the
-// zero time.
-func seconds(t time.Time) *metav1.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &metav1.Time{Time: t.Truncate(time.Second)}
 }
 
 // DriftMessage describes drift that isn't corrected: "was changed by others:

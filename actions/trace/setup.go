@@ -1,0 +1,82 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"net/http"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/pequod-io/pequod/actions/outbox"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Options configure [Setup].
+type Options struct {
+	Outbox *outbox.Outbox
+	// Version is that of the program.
+	Version string
+}
+
+// Setup adds the controller to a manager, whose cache must have graphs with their nodes.
+func Setup(mgr manager.Manager, o Options) error {
+	graphs := mgr.GetClient()
+	c, err := controller.New("traces", mgr, controller.Options{
+		MaxConcurrentReconciles: 1, SkipNameValidation: new(true),
+		// The kind may be installed later.
+		CacheSyncTimeout: math.MaxInt64,
+		Reconciler: reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			rg := &v1alpha1.ResourceGraph{}
+			if err := graphs.Get(ctx, req.NamespacedName, rg); err != nil {
+				return reconcile.Result{}, client.IgnoreNotFound(err)
+			}
+			return reconcile.Result{}, o.put(ctx, rg)
+		}),
+	})
+	if err != nil {
+		return err
+	}
+	return c.Watch(source.Kind(mgr.GetCache(), &v1alpha1.ResourceGraph{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.ResourceGraph]{}))
+}
+
+// put puts the traces of a graph into the outbox, which drops those that it had before.
+func (o Options) put(ctx context.Context, rg *v1alpha1.ResourceGraph) error {
+	var failed error
+	wanted := func(id string, at time.Time) bool {
+		wanted, err := o.Outbox.Wants(ctx, id, at)
+		failed = cmp.Or(failed, err)
+		return wanted
+	}
+	for _, t := range Of(rg, o.Version, wanted) {
+		body, err := proto.MarshalOptions{Deterministic: true}.Marshal(t.Data)
+		if err != nil {
+			return reconcile.TerminalError(err)
+		}
+		header := http.Header{"Content-Type": {"application/x-protobuf"}}
+		if err := o.Outbox.Put(ctx, outbox.Message{ID: t.ID, At: t.At, Header: header, Body: body}); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// Verdict decides about the answer of a collector, as OTLP asks for: only these answers permit to send
+// the same again. Addresses and credentials can be repaired.
+func Verdict(status int) outbox.Verdict {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return outbox.Repeat
+	}
+	if v := outbox.Answer(status); status < 500 {
+		return v
+	}
+	return outbox.Refused
+}

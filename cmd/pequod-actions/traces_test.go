@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/process"
+)
+
+// spans decodes what was accepted as a collector does, and returns the spans by their trace.
+func (c *collector) spans(t *testing.T) map[string][]*tracepb.Span {
+	t.Helper()
+	traces := map[string][]*tracepb.Span{}
+	for _, body := range c.got() {
+		var request coltracepb.ExportTraceServiceRequest
+		if err := proto.Unmarshal(body, &request); err != nil || len(request.ProtoReflect().GetUnknown()) > 0 {
+			t.Fatalf("%v: %q", err, body)
+		}
+		for _, resource := range request.ResourceSpans {
+			for _, scope := range resource.ScopeSpans {
+				for _, s := range scope.Spans {
+					traces[hex.EncodeToString(s.TraceId)] = append(traces[hex.EncodeToString(s.TraceId)], s)
+				}
+			}
+		}
+	}
+	return traces
+}
+
+// attribute returns an attribute of a span as text.
+func attribute(s *tracepb.Span, key string) string {
+	for _, a := range s.Attributes {
+		if a.Key == key {
+			if text := a.Value.GetStringValue(); text != "" {
+				return text
+			}
+			return fmt.Sprint(a.Value.GetIntValue())
+		}
+	}
+	return ""
+}
+
+// revision waits until there is a trace of a revision of a graph with a result, and returns its spans by
+// node, the execution as "". There must be one span of each.
+func (c *collector) revision(t *testing.T, revision, result string) (spans map[string]*tracepb.Span) {
+	t.Helper()
+	harness.Eventually(t, patience, func(context.Context) error {
+		var seen []string
+		for _, trace := range c.spans(t) {
+			root := trace[0]
+			seen = append(seen, attribute(root, "pequod.revision")+" "+attribute(root, "pequod.result"))
+			if attribute(root, "pequod.revision") != revision || attribute(root, "pequod.result") != result {
+				continue
+			}
+			spans = map[string]*tracepb.Span{}
+			for _, s := range trace {
+				node := attribute(s, "pequod.node")
+				if spans[node] != nil {
+					t.Errorf("two spans of node %q in revision %s", node, revision)
+				}
+				spans[node] = s
+			}
+			return nil
+		}
+		return fmt.Errorf("no trace of revision %s with the result %s: %q", revision, result, seen)
+	})
+	return spans
+}
+
+// traced is a cluster with an applier and pequod-actions, which sends traces.
+func traced(t *testing.T, c *collector) (e *graphEnv, executor, actions *process.Process, again func() *process.Process) {
+	t.Helper()
+	env := notifying(t)
+	env.Apply(t, string(applier.Manifests))
+	e = &graphEnv{env.Cluster, nil, t.TempDir()}
+	executor = applier.Start(t, e.Cluster, e.ServiceAccount(t, process.Namespace, applier.Account), withoutLease...)
+	again = func() *process.Process {
+		return applier.Start(t, e.Cluster, e.ServiceAccount(t, process.Namespace, applier.Account), withoutLease...)
+	}
+	return e, executor, env.run(t, "--traces-addr="+c.URL+"/v1/traces"), again
+}
+
+const chain = `
+    - id: first
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: first}, data: {a: "1"}}
+    - id: gate
+      dependencies: [first]
+      readyWhen: [{type: Expression, expr: '"open" in object.data'}]
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: gate}, data: {a: "1"}}
+    - id: last
+      dependencies: [gate]
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: last}, data: {a: "1"}}`
+
+// TestTraces executes revisions of a graph with the applier, and collects their traces. The applier is killed
+// in the middle of the first one, which becomes one trace nevertheless. The collector limits the rate. A
+// restart of pequod-actions sends nothing again.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	c := collect(t, 429, 503)
+	e, executor, actions, again := traced(t, c)
+	e.apply(t, "shop", chain)
+	objects := e.Client.CoreV1().ConfigMaps(e.Namespace)
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		_, err := objects.Get(ctx, "gate", metav1.GetOptions{})
+		return err
+	})
+	_ = executor.Cmd.Process.Kill() // it runs
+	<-executor.Done
+	again()
+	open := []byte(`{"data":{"open":"yes"}}`)
+	if _, err := objects.Patch(t.Context(), "gate", types.MergePatchType, open, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	spans := c.revision(t, "1", "Completed")
+	root, gate, last := spans[""], spans["gate"], spans["last"]
+	if gate == nil || last == nil {
+		t.Fatalf("spans: %v", spans)
+	}
+	fraction := false
+	for id, s := range spans {
+		if s.StartTimeUnixNano < root.StartTimeUnixNano-2e6 || s.EndTimeUnixNano > root.EndTimeUnixNano+2e6 || s.EndTimeUnixNano < s.StartTimeUnixNano {
+			t.Errorf("the span of %q is not within its execution: %v", id, s)
+		}
+		fraction = fraction || s.EndTimeUnixNano%1e9 != 0
+	}
+	if last.StartTimeUnixNano < gate.EndTimeUnixNano || !fraction {
+		t.Errorf("the times aren't those of the applier: %v, %v", gate, last)
+	}
+	for key, want := range map[string]string{
+		"k8s.namespace.name": e.Namespace, "pequod.graph": "shop", "pequod.revision": "1", "pequod.node": "last", "pequod.kind": "v1/ConfigMap",
+		"pequod.object": e.Namespace + "/last", "pequod.result": "Ready",
+	} {
+		if got := attribute(last, key); got != want {
+			t.Errorf("%s is %q; want %q", key, got, want)
+		}
+	}
+
+	// The account may not write the kind of the new node.
+	graphs := e.Await(t, graphs, "ResourceGraph", "")
+	patch := func(text string) {
+		if _, err := graphs.Patch(t.Context(), "shop", types.JSONPatchType, []byte(text), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch(`[{"op": "add", "path": "/spec/graph/nodes/-", "value": {"id": "forbidden", "resource": {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "x"}}}}]`)
+	spans = c.revision(t, "2", "Failed")
+	for _, id := range []string{"", "forbidden"} {
+		if s := spans[id]; s == nil || s.Status.Code != tracepb.Status_STATUS_CODE_ERROR || !strings.Contains(s.Status.Message, "forbidden") {
+			t.Errorf("span of %q: %v", id, s)
+		}
+	}
+	if spans["first"] != nil {
+		t.Error("a node that wasn't touched has a span")
+	}
+	if code := actions.Stop(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	before := c.spans(t)
+
+	installed.Start(t, e.Cluster, e.ServiceAccount(t, process.Namespace, installed.Account), "--allow-egress=127.0.0.0/8,http://127.0.0.1", "--traces-addr="+c.URL+"/v1/traces")
+	patch(`[{"op": "remove", "path": "/spec/graph/nodes/3"}]`)
+	c.revision(t, "3", "Completed")
+	after := c.spans(t)
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		if len(after[id]) != len(before[id]) {
+			t.Errorf("trace %s has %d spans; it had %d before the restart", id, len(after[id]), len(before[id]))
+		}
+	}
+	c.search(t, e.Cluster)
+	for _, h := range c.headers {
+		if h.Get("Content-Type") != "application/x-protobuf" {
+			t.Errorf("headers: %v", h)
+		}
+	}
+}
