@@ -19,8 +19,8 @@ import (
 const (
 	// slack is how much older a message may be than one that was sent before it.
 	slack = time.Minute
-	// maxIDs is the number of ids that a mark has, of messages within the slack.
-	maxIDs = 500
+	// maxIDs is the number of ids that a mark has, of messages that were sent and aren't before its time.
+	maxIDs = 2000
 	// markEvery is the time between two writes of the mark.
 	markEvery = 5 * time.Second
 	// annotationSent has the digests of the ids of a mark.
@@ -85,7 +85,7 @@ type record struct {
 
 func (r *record) has(digest string) bool { _, ok := r.ids[digest]; return ok }
 
-// add adds a message, and drops those that are older than the slack.
+// add adds a message.
 func (r *record) add(digest string, at time.Time) {
 	if r.ids == nil {
 		r.ids = map[string]time.Time{}
@@ -94,13 +94,6 @@ func (r *record) add(digest string, at time.Time) {
 		r.latest = at
 	}
 	r.ids[digest] = at
-	if len(r.ids) > 2*maxIDs {
-		for digest, at := range r.ids {
-			if at.Before(r.latest.Add(-slack)) {
-				delete(r.ids, digest)
-			}
-		}
-	}
 }
 
 // digestOf returns a short digest of an id.
@@ -109,7 +102,7 @@ func digestOf(id string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// mark returns how far messages were sent. The mutex is held.
+// mark returns how far messages were sent, and forgets those that were sent long before. The mutex is held.
 func (b *Outbox) mark() Mark {
 	m := Mark{UpTo: b.sent.latest}
 	if m.UpTo.IsZero() {
@@ -121,9 +114,11 @@ func (b *Outbox) mark() Mark {
 		}
 	}
 	for digest, at := range b.sent.ids {
-		if !at.Before(m.UpTo.Add(-slack)) {
-			m.IDs = append(m.IDs, digest)
+		if at.Before(m.UpTo.Add(-slack)) {
+			delete(b.sent.ids, digest)
+			continue
 		}
+		m.IDs = append(m.IDs, digest)
 	}
 	slices.SortFunc(m.IDs, func(x, y string) int { return b.sent.ids[y].Compare(b.sent.ids[x]) })
 	m.IDs = m.IDs[:min(len(m.IDs), maxIDs)]

@@ -246,7 +246,7 @@ func (b *Outbox) remove(m waiting, sent bool) {
 	b.bytes -= len(m.Body)
 	b.queue.Forget(m.ID)
 	b.Metrics.Waiting(len(b.waiting))
-	if sent {
+	if sent && b.Marks != nil {
 		b.sent.add(digestOf(m.ID), m.At)
 	}
 }

@@ -307,6 +307,32 @@ func TestRestart(t *testing.T) {
 	kept.err = nil
 }
 
+// TestMark checks that a mark has the ids of what was sent since the oldest message that waits, and not
+// more than fit into an object.
+func TestMark(t *testing.T) {
+	t.Parallel()
+	b := New(Options{Marks: &marks{}})
+	now := time.Now()
+	b.sent.add("long ago", now.Add(-2*time.Hour))
+	b.waiting["a"] = waiting{Message: Message{At: now.Add(-time.Hour)}}
+	for i := range maxIDs / 2 {
+		b.sent.add(fmt.Sprint(i), now.Add(-time.Duration(i)*time.Second))
+	}
+	if m := b.mark(); !m.UpTo.Equal(now.Add(-time.Hour)) || len(m.IDs) != maxIDs/2 || b.sent.has("long ago") {
+		t.Errorf("%d ids up to %s", len(m.IDs), m.UpTo)
+	}
+	for i := range 2 * maxIDs {
+		b.sent.add(fmt.Sprint("later", i), now)
+	}
+	if m := b.mark(); len(m.IDs) != maxIDs || !strings.HasPrefix(m.IDs[0], "later") {
+		t.Errorf("%d ids, such as %s", len(m.IDs), m.IDs[0])
+	}
+	delete(b.waiting, "a")
+	if m := b.mark(); !m.UpTo.Equal(now) || b.sent.has("100") || !b.sent.has("10") {
+		t.Errorf("up to %s", m.UpTo)
+	}
+}
+
 // TestHeaders checks files of headers. Their values are in no error.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
