@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/outbox"
 )
 
@@ -49,13 +50,13 @@ func (f Format) Encode(n Notice) (http.Header, []byte, error) {
 }
 
 // Verdict decides about the answer of a server.
-func (f Format) Verdict(status int) outbox.Verdict {
-	if f == Flux && status == http.StatusTooManyRequests {
+func (f Format) Verdict(answer *egress.Response) outbox.Verdict {
+	if f == Flux && answer.Status == http.StatusTooManyRequests {
 		// notification-controller had the same event in the last five minutes, and its own
 		// clients don't repeat it.
 		return outbox.Delivered
 	}
-	return outbox.Answer(status)
+	return outbox.Answer(answer)
 }
 
 func severity(n Notice) string {

@@ -15,6 +15,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/outbox"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -131,7 +132,8 @@ func TestFlux(t *testing.T) {
 		t.Error("a label alone names an object")
 	}
 	// Its rate limit means that it has the event.
-	if Flux.Verdict(http.StatusTooManyRequests) != outbox.Delivered || CloudEvents.Verdict(http.StatusTooManyRequests) != outbox.Repeat || Flux.Verdict(500) != outbox.Repeat {
+	limited := &egress.Response{Status: http.StatusTooManyRequests}
+	if Flux.Verdict(limited) != outbox.Delivered || CloudEvents.Verdict(limited) != outbox.Repeat || Flux.Verdict(&egress.Response{Status: 500}) != outbox.Repeat {
 		t.Error("verdicts")
 	}
 }

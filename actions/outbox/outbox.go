@@ -59,8 +59,8 @@ type Options struct {
 	// "Authorization: Bearer TOKEN", one a line. It is read for each request; "" means none.
 	HeaderFile string
 	Client     Client
-	// Verdict decides about a status code that isn't 2xx; nil is [Answer].
-	Verdict func(status int) Verdict
+	// Verdict decides about an answer; nil is [Answer].
+	Verdict func(*egress.Response) Verdict
 	Metrics Recorder
 	Log     logr.Logger
 	// Marks keeps what was sent over restarts; nil keeps nothing.

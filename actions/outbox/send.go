@@ -32,10 +32,10 @@ const (
 	Refused
 )
 
-// Answer is the verdict about the status code of an answer. A server that refuses the address or
+// Answer is the verdict about the status of an answer. A server that refuses the address or
 // the credentials doesn't refuse the message: an administrator can repair that.
-func Answer(status int) Verdict {
-	switch {
+func Answer(answer *egress.Response) Verdict {
+	switch status := answer.Status; {
 	case status >= 200 && status < 300:
 		return Delivered
 	case status >= 400 && status < 500:
@@ -65,12 +65,15 @@ func (b *Outbox) send(ctx context.Context, m Message) (after time.Duration, verd
 	if err != nil {
 		return 0, Repeat, err
 	}
-	if verdict = b.Verdict(answer.Status); verdict == Delivered {
+	if verdict = b.Verdict(answer); verdict == Delivered {
 		return 0, verdict, nil
 	}
 	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
 	if err == nil && seconds > 0 {
 		after = time.Duration(seconds) * time.Second
+	}
+	if answer.Status < 300 {
+		return 0, verdict, errors.New("the server has accepted a part of it")
 	}
 	return after, verdict, fmt.Errorf("the server answers %d", answer.Status)
 }

@@ -67,16 +67,3 @@ func (o Options) put(ctx context.Context, rg *v1alpha1.ResourceGraph) error {
 	}
 	return failed
 }
-
-// Verdict decides about the answer of a collector, as OTLP asks for: only these answers permit to send
-// the same again. Addresses and credentials can be repaired.
-func Verdict(status int) outbox.Verdict {
-	switch status {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return outbox.Repeat
-	}
-	if v := outbox.Answer(status); status < 500 {
-		return v
-	}
-	return outbox.Refused
-}

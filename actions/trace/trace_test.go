@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/outbox"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -198,8 +200,25 @@ func TestVerdict(t *testing.T) {
 		http.StatusOK: outbox.Delivered, 429: outbox.Repeat, 502: outbox.Repeat, 503: outbox.Repeat, 504: outbox.Repeat,
 		400: outbox.Refused, 413: outbox.Refused, 500: outbox.Refused, 501: outbox.Refused, 401: outbox.Repeat, 404: outbox.Repeat,
 	} {
-		if got := Verdict(status); got != want {
+		if got := Verdict(&egress.Response{Status: status}); got != want {
 			t.Errorf("%d: %v, want %v", status, got, want)
+		}
+	}
+	for spans, want := range map[int64]outbox.Verdict{0: outbox.Delivered, 2: outbox.Refused} {
+		body, err := proto.Marshal(&coltracepb.ExportTraceServiceResponse{PartialSuccess: &coltracepb.ExportTracePartialSuccess{RejectedSpans: spans, ErrorMessage: "too old"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Verdict(&egress.Response{Status: 200, Body: body}); got != want {
+			t.Errorf("%d rejected spans: %v, want %v", spans, got, want)
+		}
+		for i := range body { // cut off
+			Verdict(&egress.Response{Status: 200, Body: body[:i]})
+		}
+	}
+	for _, body := range []string{"{}", "ok", "\xff\xff\xff", "\x0a\xff\x01"} {
+		if got := Verdict(&egress.Response{Status: 200, Body: []byte(body)}); got != outbox.Delivered {
+			t.Errorf("%q: %v", body, got)
 		}
 	}
 }

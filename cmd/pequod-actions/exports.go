@@ -117,7 +117,7 @@ func (o *exportOptions) setup(m manager.Manager, allowed egress.Allowed, host, n
 	if err != nil {
 		return err
 	}
-	box := func(export, address, header string, verdict func(int) outbox.Verdict) (*outbox.Outbox, error) {
+	box := func(export, address, header string, verdict func(*egress.Response) outbox.Verdict) (*outbox.Outbox, error) {
 		b := outbox.New(outbox.Options{
 			URL: address, HeaderFile: header, Client: client, Verdict: verdict,
 			Metrics: counts.Of(export), Log: m.GetLogger().WithName(export), Marks: leases(export),
