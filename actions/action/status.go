@@ -58,6 +58,9 @@ func (s *session) conditions() {
 		return
 	}
 	s.next.Phase = phase(s.goal, s.next)
+	if s.next.Phase == v1alpha1.ActionApplying && s.planning() {
+		s.next.Phase = v1alpha1.ActionPlanning
+	}
 	if why := runs.Stalled(s.goal, s.next); why != "" && (r.Inputs == s.goal.Inputs || s.goal.Deleting || r.State == v1alpha1.RunIntended) && r.Purpose != v1alpha1.RunCheck {
 		s.stalled(stalledReason(why, r), s.message(r.Message))
 		return
@@ -103,6 +106,15 @@ func (s *session) unread() bool {
 	}
 	s.progressing(reasonOutputsPending, message)
 	return true
+}
+
+// planning reports whether the run makes a plan, which must be approved.
+func (s *session) planning() bool {
+	if r := s.next.Run; s.approval() && r.Approved == "" {
+		e := s.Executors(r.Request)
+		return e != nil && e.Plans()
+	}
+	return false
 }
 
 // phase returns the phase of an Action with a run.

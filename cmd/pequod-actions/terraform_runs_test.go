@@ -29,6 +29,9 @@ func (f *tofuEnv) planOf(t *testing.T, name, before string) (digest, summary str
 	f.status(t, name, func(status map[string]any) error {
 		digest, _, _ = unstructured.NestedString(status, "plan", "digest")
 		summary, _, _ = unstructured.NestedString(status, "plan", "summary")
+		if before == "" && status["phase"] == "Applying" {
+			t.Errorf("%s applies a plan that nobody approved", name)
+		}
 		if digest == "" || digest == before {
 			return fmt.Errorf("no new plan: %v", status)
 		}
