@@ -16,8 +16,9 @@ import (
 var run = sync.OnceValue(func() *reference.Variables { return reference.NewVariables("run") })
 
 // Check returns the problems of the spec of an Action, as decoded JSON. Their paths begin at the
-// spec. It finds executors that are missing or one too many, also beside late references, mistakes in
-// expressions, and mistakes in the sources of the executor terraform. Late references and values of wrong types are accepted.
+// spec. It finds executors that are missing or one too many, also beside late references, those of a
+// check or a destroy that lack a field, mistakes in expressions, and mistakes in the sources of the
+// executor terraform. Late references and values of wrong types are accepted.
 func Check(spec map[string]any) problem.List {
 	w := walker{}
 	w.executors(spec)
@@ -30,6 +31,7 @@ func Check(spec map[string]any) problem.List {
 		w.path = reference.Path{at}
 		w.executors(nested)
 		w.terraform(nested)
+		w.complete(nested, spec)
 	}
 	w.path = nil
 	w.value(spec, reflect.TypeFor[v1alpha1.ActionSpec]())
@@ -72,6 +74,34 @@ func (w *walker) terraform(fields map[string]any) {
 		w.path = append(slices.Clone(outer), "terraform")
 		w.source(t)
 		w.path = outer
+	}
+}
+
+// inherited are the fields that the executor of a check or a destroy needs, and takes over from the
+// same executor of the spec.
+var inherited = []struct {
+	executor string
+	fields   []string
+}{
+	{"githubWorkflow", []string{"repository", "ref", "auth"}},
+	{"gitlabPipeline", []string{"project", "ref", "auth"}},
+}
+
+// complete checks that the executor of a check or a destroy has what it can't take over, because the
+// spec has another executor.
+func (w *walker) complete(nested, spec map[string]any) {
+	for _, e := range inherited {
+		request, ok := nested[e.executor].(map[string]any)
+		if _, late := request[reference.FromKey]; !ok || late || spec[e.executor] != nil {
+			continue
+		}
+		w.path = append(w.path, e.executor)
+		for _, field := range e.fields {
+			if request[field] == nil {
+				w.add(problem.Problem{Message: "has no " + field + ", and spec." + e.executor + " isn't there to take it over from"})
+			}
+		}
+		w.path = w.path[:len(w.path)-1]
 	}
 }
 

@@ -19,6 +19,12 @@ func TestCheck(t *testing.T) {
 		{"no executor", `{outputs: {a: run.key}}`, []string{": has no executor"}},
 		{"two executors", `{http: {url: {$from: a.b}}, external: {url: "https://a"}}`, []string{"http: given beside external: an Action has one executor"}},
 		{"no executor of a check", `{http: {url: "https://a"}, check: {every: 5m, driftWhen: "true"}}`, []string{"check: has no executor"}},
+		{"a check of its own", `{http: {url: "https://a"}, check: {every: 5m, driftWhen: "true", githubWorkflow: {workflow: plan.yaml, ref: main}}}`, []string{
+			"check.githubWorkflow: has no repository, and spec.githubWorkflow isn't there to take it over from",
+			"check.githubWorkflow: has no auth, and spec.githubWorkflow isn't there to take it over from",
+		}},
+		{"a destroy of its own", `{http: {url: "https://a"}, destroy: {gitlabPipeline: {project: {$from: a.b}, ref: main, auth: {tokenSecretRef: {name: a, key: b}}}}}`, nil},
+		{"a destroy that takes over", `{gitlabPipeline: {project: a, ref: main, auth: {}}, destroy: {gitlabPipeline: {variables: {A: b}}}}`, nil},
 		{"a late destroy", `{http: {url: "https://a"}, destroy: {$from: a.b}}`, nil},
 		{"skip", `{http: {url: "https://a"}, destroy: {skip: true}}`, nil},
 		{"expressions", `{http: {url: "https://a", poll: {url: "run.", until: ruin.done}}, outputs: {a: "1 +"}}`, []string{
