@@ -60,8 +60,8 @@ With action/NAME, show the last 10 finished runs of an Action.
 
 With --from postgres, read the history from the database in which pequod-actions stores it
 with its flag --history-url-file. It has what the status doesn't have any more, also of
-objects that were deleted. The newest 50 entries are shown, or with --all all. The cluster
-isn't asked. The file has a URL such as postgres://USER:PASSWORD@HOST/DATABASE, so that no
+objects that were deleted. The newest 50 entries are shown, or with --all up to 1,000,000. The
+cluster isn't asked. The file has a URL such as postgres://USER:PASSWORD@HOST/DATABASE, so that no
 password is on the command line.
 
 The applier in the cluster records the history in the status of the ResourceGraph.
@@ -115,7 +115,7 @@ no ResourceGraph for it.`,
 	command.Must(cmd.MarkFlagFilename("history-url-file"))
 	fl.StringVar(&o.rows.since, "since", "", "only entries that ended within this time, such as 12h or 30d")
 	command.Must(cmd.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions))
-	fl.BoolVar(&o.rows.all, "all", false, "show all entries of the database, and not only the newest 50")
+	fl.BoolVar(&o.rows.all, "all", false, "show up to 1,000,000 entries of the database, and not only the newest 50")
 	names := kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.namespace)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 {

@@ -1,8 +1,8 @@
 // Package harness gives a test a Kubernetes cluster: a real control plane from Go
 // modules with a fake kubelet (see test/cluster/). It needs Go and nothing else.
 // No container runs in it, except those of Pods that ask for local processes, so there
-// are no logs, no exec, no DNS and no network between Pods. The API server, the
-// controllers and the scheduler are the real ones.
+// are no logs, no DNS and no network between Pods, and commands are only executed in Pods
+// that ask for it. The API server, the controllers and the scheduler are the real ones.
 //
 // [Start] is the entry point:
 //
