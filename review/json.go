@@ -67,8 +67,8 @@ type JSONDanger struct {
 	Object     string      `json:"object"`
 	Path       string      `json:"path,omitempty"`
 	Message    string      `json:"message"`
-	// Group is the index of the group in which all instances have the danger, and Others
-	// the number of those in addition to the one with Object. It is -1 for committed output.
+	// Group is the index of the group in which all instances have the danger, or -1 for
+	// committed output. Others is the number of those in addition to the one with Object.
 	Group  int `json:"group"`
 	Others int `json:"others,omitempty"`
 }
