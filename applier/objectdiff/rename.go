@@ -50,18 +50,71 @@ func warnFollowing(removed, added []*unit, taken map[*unit]bool, known map[subst
 	if len(known) == 0 {
 		return
 	}
+	// Comparing each removed object with each added one would take seconds for some thousands.
+	type place struct{ class, namespace, name string }
+	places := map[place]*unit{}
+	for _, a := range added {
+		if n := a.objects[0]; a.graph == "" && !taken[a] {
+			places[place{a.class, n.Namespace, n.Name}] = a
+		}
+	}
+	names := renamesOf(known)
 	for _, r := range removed {
-		for _, a := range added {
-			if taken[r] || taken[a] || r.class != a.class || r.graph != "" {
+		o := r.objects[0]
+		if r.graph != "" || taken[r] {
+			continue
+		}
+		for _, name := range names.after(o) {
+			a := places[place{r.class, name.namespace, name.name}]
+			if a == nil || taken[a] {
 				continue
 			}
-			o, n := r.objects[0], a.objects[0]
+			n := a.objects[0]
 			if known[substitutionOf(o, n)] && similarity(o.old.facts(), n.new.facts()) >= renameThreshold {
 				n.renamedFrom(o)
 				taken[r], taken[a] = true, true
+				break
 			}
 		}
 	}
+}
+
+// renames are known changes of names, by the old namespace and the first word of the old name.
+type renames map[[2]string][]substitution
+
+// renamesOf returns changes of names in an order that is always the same.
+func renamesOf(known map[substitution]bool) renames {
+	c := renames{}
+	for s := range known {
+		first, _, _ := strings.Cut(s.old, "-")
+		key := [2]string{s.oldNamespace, first}
+		c[key] = append(c[key], s)
+	}
+	for _, list := range c {
+		slices.SortFunc(list, func(a, b substitution) int {
+			return cmp.Or(cmp.Compare(a.old, b.old), cmp.Compare(a.newNamespace, b.newNamespace), cmp.Compare(a.new, b.new))
+		})
+	}
+	return c
+}
+
+// named is a name in a namespace.
+type named struct{ namespace, name string }
+
+// after returns the names that an object may have after one of the changes.
+func (c renames) after(o *ObjectDiff) []named {
+	var all []named
+	words := strings.Split(o.Name, "-")
+	for i, first := range words {
+		for _, s := range c[[2]string{o.Namespace, first}] {
+			old := strings.Split(s.old, "-")
+			if end := i + len(old); end <= len(words) && slices.Equal(words[i:end], old) {
+				name := strings.Join(slices.Concat(words[:i], []string{s.new}, words[end:]), "-")
+				all = append(all, named{s.newNamespace, name})
+			}
+		}
+	}
+	return all
 }
 
 // counterpart returns the object of a renamed graph that has the role of o: the same node, or
