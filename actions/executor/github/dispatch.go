@@ -18,8 +18,12 @@ import (
 // skew is how much the clocks of GitHub and of this program may differ.
 const skew = 5 * time.Minute
 
-// maxListPages is the number of pages that GitHub has of a list with a filter.
-const maxListPages = 10
+// The pages of a list of runs. A run has 12 KB in GitHub's example, and the name of a commit can be
+// longer, so 100 runs would be more than the largest response. GitHub lists 1,000 runs with a filter.
+const (
+	runsPerPage  = 30
+	maxListPages = 34
+)
 
 // remembered is how long it is remembered that a server returns no IDs. It may be upgraded.
 const remembered = 24 * time.Hour
@@ -132,7 +136,7 @@ func (e *Executor) Find(ctx context.Context, run executor.Run) (*executor.Observ
 // the key is unique, and a filter could miss the run.
 func (e *Executor) byKey(ctx context.Context, run executor.Run) (*workflowRun, []string, error) {
 	query := url.Values{
-		"event": {"workflow_dispatch"}, "per_page": {"100"},
+		"event": {"workflow_dispatch"}, "per_page": {strconv.Itoa(runsPerPage)},
 		"created": {">=" + run.IntentAt.Add(-skew).UTC().Format(time.RFC3339)},
 	}
 	at := actions(run, "/workflows/%s/runs?%s", url.PathEscape(run.Request.GitHubWorkflow.Workflow), query.Encode())

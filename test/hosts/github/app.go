@@ -30,7 +30,7 @@ func (s *Server) installation(w http.ResponseWriter, r *http.Request) {
 	token, until := fmt.Sprintf("ghs_installation%d", s.last), s.o.Now().Add(validity)
 	s.tokens[token] = until
 	s.mu.Unlock()
-	answer(w, r, http.StatusCreated, map[string]any{"token": token, "expires_at": until.UTC().Format(time.RFC3339)})
+	answer(w, r, http.StatusCreated, example(opInstallation, "201", map[string]any{"token": token, "expires_at": until.UTC().Format(time.RFC3339)}))
 }
 
 // checkJWT returns why a JWT of the App isn't valid, or "".

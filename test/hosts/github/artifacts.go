@@ -27,14 +27,14 @@ func (s *Server) artifacts(w http.ResponseWriter, r *http.Request) {
 				continue
 			}
 			id := run.ID*1000 + int64(i)
-			all = append(all, map[string]any{
+			all = append(all, exampleItem(opArtifacts, fieldOfArtifacts, map[string]any{
 				"id": id, "name": name, "size_in_bytes": len(run.Workflow.Artifacts[name]), "expired": false,
 				"created_at":           run.created.UTC().Format(time.RFC3339),
 				"archive_download_url": fmt.Sprintf("%s%s/repos/%s/actions/artifacts/%d/zip", s.URL, s.o.Prefix, Repository, id),
-			})
+			}))
 		}
 	}
-	s.page(w, r, "artifacts", all)
+	s.page(w, r, fieldOfArtifacts, all)
 }
 
 // artifact redirects to a signed address at another host.

@@ -61,7 +61,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	answer(w, r, http.StatusOK, map[string]any{"workflow_run_id": run.ID, "run_url": s.api(run), "html_url": html(run)})
+	answer(w, r, http.StatusOK, example(opDispatch, "200", map[string]any{"workflow_run_id": run.ID, "run_url": s.api(run), "html_url": html(run)}))
 }
 
 // refusal returns why a dispatch is refused, in GitHub's words, or "".
@@ -94,7 +94,7 @@ func (s *Server) flow(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "Not Found")
 		return
 	}
-	answer(w, r, http.StatusOK, map[string]any{"id": flow.ID, "name": flow.File, "path": ".github/workflows/" + flow.File, "state": "active"})
+	answer(w, r, http.StatusOK, example(opWorkflow, "200", map[string]any{"id": flow.ID, "name": flow.File, "path": ".github/workflows/" + flow.File, "state": "active"}))
 }
 
 // workflow returns the workflow with a file name or ID, or nil.

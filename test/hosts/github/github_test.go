@@ -200,6 +200,22 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// sign returns a JWT of an App, with the times from now at which it was issued and expires.
+func sign(t *testing.T, key *rsa.PrivateKey, now time.Time, iss string, iat, exp time.Duration) string {
+	t.Helper()
+	part := func(v any) string {
+		data, _ := json.Marshal(v) // a map of strings and numbers
+		return base64.RawURLEncoding.EncodeToString(data)
+	}
+	text := part(map[string]string{"alg": "RS256"}) + "." + part(map[string]any{"iss": iss, "iat": now.Add(iat).Unix(), "exp": now.Add(exp).Unix()})
+	sum := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text + "." + base64.RawURLEncoding.EncodeToString(signature)
+}
+
 // TestApp gets a token of an installation, and uses it until it expires.
 func TestApp(t *testing.T) {
 	t.Parallel()
@@ -209,19 +225,7 @@ func TestApp(t *testing.T) {
 	}
 	c := newClock()
 	s := New(t, Options{Now: func() time.Time { return c.now }, AppID: "123", AppKey: &key.PublicKey}, deploy())
-	sign := func(iss string, iat, exp time.Duration) string {
-		part := func(v any) string {
-			data, _ := json.Marshal(v) // a map of strings and numbers
-			return base64.RawURLEncoding.EncodeToString(data)
-		}
-		text := part(map[string]string{"alg": "RS256"}) + "." + part(map[string]any{"iss": iss, "iat": c.now.Add(iat).Unix(), "exp": c.now.Add(exp).Unix()})
-		sum := sha256.Sum256([]byte(text))
-		signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text + "." + base64.RawURLEncoding.EncodeToString(signature)
-	}
+	sign := func(iss string, iat, exp time.Duration) string { return sign(t, key, c.now, iss, iat, exp) }
 	at := s.URL + "/app/installations/7/access_tokens"
 	good := sign("123", -time.Minute, 9*time.Minute)
 	for name, jwt := range map[string]string{

@@ -87,12 +87,12 @@ func html(r *Run) string {
 // value returns the JSON of a run.
 func (s *Server) value(r *Run) map[string]any {
 	status, conclusion := s.state(r)
-	v := map[string]any{
+	v := example(opRun, "200", map[string]any{
 		"id": r.ID, "name": r.Workflow.File, "display_title": r.Title, "event": "workflow_dispatch", "head_branch": r.Ref,
 		"status": status, "conclusion": nil, "workflow_id": r.Workflow.ID, "run_attempt": 1,
 		"url": s.api(r), "html_url": html(r), "created_at": r.created.UTC().Format(time.RFC3339),
 		"updated_at": s.updated(r).UTC().Format(time.RFC3339),
-	}
+	})
 	if conclusion != "" {
 		v["conclusion"] = conclusion
 	}
@@ -206,9 +206,9 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 	v := s.value(run)
 	var all []any
 	for i := range run.Workflow.Jobs {
-		all = append(all, map[string]any{
-			"id": run.ID*1000 + int64(i), "run_id": run.ID, "name": fmt.Sprintf("job-%d", i), "status": v["status"], "conclusion": v["conclusion"],
-		})
+		all = append(all, exampleItem(opJobs, fieldOfJobs, map[string]any{
+			"id": run.ID*1000 + int64(i), "run_id": run.ID, "name": fmt.Sprintf("job-%d", i), "created_at": v["created_at"], "status": v["status"], "conclusion": v["conclusion"],
+		}))
 	}
-	s.page(w, r, "jobs", all)
+	s.page(w, r, fieldOfJobs, all)
 }
