@@ -27,7 +27,11 @@ func (r *Reactor) scale(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.S
 	if err != nil {
 		return "", err
 	}
-	if err := r.unscaled(ctx, m, apiVersion, do.Kind, do.Name); err != nil {
+	client, err := r.Accounts.Dynamic(m.Namespace, m.Spec.ServiceAccountName)
+	if err != nil {
+		return "", err
+	}
+	if err := unscaled(ctx, client, m.Namespace, apiVersion, do.Kind, do.Name); err != nil {
 		return "", err
 	}
 	scale := &unstructured.Unstructured{Object: map[string]any{

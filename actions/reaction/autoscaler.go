@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/pequod-io/pequod/actions/identity"
-	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // autoscalers is the resource of HorizontalPodAutoscalers.
@@ -19,12 +19,8 @@ var autoscalers = schema.GroupVersionResource{Group: "autoscaling", Version: "v2
 // unscaled returns an error if an autoscaler sets the replicas of an object. The API server doesn't
 // record the autoscaler as their manager, so applying them would not conflict. An account that may
 // not list autoscalers is taken for one of a namespace that has none.
-func (r *Reactor) unscaled(ctx context.Context, m *v1alpha1.Monitor, apiVersion, kind, name string) error {
-	client, err := r.Accounts.Dynamic(m.Namespace, m.Spec.ServiceAccountName)
-	if err != nil {
-		return err
-	}
-	list, err := client.Resource(autoscalers).Namespace(m.Namespace).List(ctx, metav1.ListOptions{})
+func unscaled(ctx context.Context, client dynamic.Interface, namespace, apiVersion, kind, name string) error {
+	list, err := client.Resource(autoscalers).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil
