@@ -55,7 +55,9 @@ func (p Program) Variant(t *testing.T, version string, appended map[string]strin
 	return p
 }
 
-// scratch is a directory for programs, which [Main] removes.
+// Scratch returns a directory for programs that tests build, which [Main] removes.
+func Scratch() (string, error) { return scratch() }
+
 var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "pequod-programs") })
 
 // built is the directory of the programs as they are shipped.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pequod-io/pequod/test/process"
 )
 
 // Real reports whether the tests use OpenTofu.
@@ -46,7 +48,7 @@ var opentofu = sync.OnceValues(func() (string, error) {
 
 // standIn builds the program that stands in for OpenTofu.
 var standIn = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pequod-tofu")
+	dir, err := process.Scratch()
 	if err != nil {
 		return "", err
 	}
