@@ -46,6 +46,7 @@ func TestInstallsTheSame(t *testing.T) {
 		{"monitoring", kustomize(t, "resources: [applier, prometheus]"), []string{`metrics={"serviceMonitor": true, "rules": true, "dashboard": true}`}},
 		{"monitoring of the manager", kustomize(t, "resources: [default, prometheus/manager]"), []string{`mode="operator"`, `metrics={"serviceMonitor": true, "rules": true, "dashboard": true}`}},
 		{"actions", pequod(t, "--mode=actions", "--allow-egress=api.github.com,10.0.0.0/8"), []string{`mode="actions"`, `allowEgress=["api.github.com", "10.0.0.0/8"]`}},
+		{"image of actions", pequod(t, "--mode=actions", "--image=registry.example.com/actions:v1"), []string{`mode="actions"`, `image={"repository": "registry.example.com/actions", "tag": "v1"}`}},
 		{"no network policy of actions", pequod(t, "--mode=actions", "--network-policy=false"), []string{`mode="actions"`, `networkPolicy=false`}},
 		{"history", kustomize(t, "resources: [actions]", "components: [actions/components/history]"), []string{`mode="actions"`, `history=true`}},
 		{"monitoring of actions", kustomize(t, "resources: [actions, prometheus/actions]"), []string{`mode="actions"`, `metrics={"serviceMonitor": true, "rules": true, "dashboard": true}`}},

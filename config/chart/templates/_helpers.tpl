@@ -39,6 +39,11 @@
 {{- with .Values.monitorNetworks }}
 {{- $args = append $args (printf "--monitor-networks=%s" (join "," .)) }}
 {{- end }}
+{{- /* Jobs of Actions copy the program from its image, by default that of the release by its tag. */}}
+{{- $image := include "pequod.image" (list . "pequod-actions") }}
+{{- if and (eq .Values.mode "actions") (ne $image (printf "ghcr.io/pequod-io/pequod-actions:%s" .Chart.AppVersion)) }}
+{{- $args = append $args (printf "--runner-image=%s" $image) }}
+{{- end }}
 {{- concat $args .Values.extraArgs | toYaml }}
 {{- end }}
 
