@@ -76,7 +76,7 @@ func TestNotificationsDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := accepts(t, d.Spec.Template.Spec.Containers[0].Args)
-		if o.exports.events == "" || o.exports.parsed != notify.Flux || !strings.Contains(strings.Join(o.allow, " "), "10.43.0.0/16") {
+		if o.exports.events == "" || o.exports.parsed != notify.Flux || !strings.Contains(strings.Join(o.allow, " "), "10.96.0.0/12") {
 			t.Errorf("options: %+v", o)
 		}
 	}

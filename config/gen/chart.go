@@ -50,6 +50,7 @@ var programs = []struct {
 	}, monitoring: "prometheus/manager"},
 	{mode: "actions", dir: "actions", variants: []variant{
 		{name: "$.Values.history", components: []string{"actions/components/history"}},
+		{name: "$.Values.notifications", components: []string{"actions/components/notifications"}},
 		{name: "$.Values.podDisruptionBudget", components: []string{"disruption/actions"}},
 	}, monitoring: "prometheus/actions", defines: true},
 }

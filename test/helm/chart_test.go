@@ -49,6 +49,7 @@ func TestInstallsTheSame(t *testing.T) {
 		{"image of actions", pequod(t, "--mode=actions", "--image=registry.example.com/actions:v1"), []string{`mode="actions"`, `image={"repository": "registry.example.com/actions", "tag": "v1"}`}},
 		{"no network policy of actions", pequod(t, "--mode=actions", "--network-policy=false"), []string{`mode="actions"`, `networkPolicy=false`}},
 		{"history", kustomize(t, "resources: [actions]", "components: [actions/components/history]"), []string{`mode="actions"`, `history=true`}},
+		{"notifications", kustomize(t, "resources: [actions]", "components: [actions/components/notifications]"), []string{`mode="actions"`, `notifications=true`}},
 		{"monitoring of actions", kustomize(t, "resources: [actions, prometheus/actions]"), []string{`mode="actions"`, `metrics={"serviceMonitor": true, "rules": true, "dashboard": true}`}},
 		{"disruption budget", kustomize(t, "resources: [applier]", "components: [disruption]"), []string{`podDisruptionBudget=true`}},
 		{"disruption budget of the manager", kustomize(t, "resources: [default]", "components: [disruption/manager]"), []string{`mode="operator"`, `podDisruptionBudget=true`}},
@@ -227,6 +228,7 @@ var effects = map[string][2]string{
 	"allowEgress":               {`["api.github.com", "10.0.0.0/8"]`, "- --leader-elect\n        - --allow-egress=api.github.com,10.0.0.0/8\n"},
 	"monitorNetworks":           {`["10.244.0.0/16"]`, "- --monitor-networks=10.244.0.0/16\n"},
 	"history":                   {`true`, "- --history-url-file=/etc/pequod/history/url\n"},
+	"notifications":             {`true`, "name: pequod-actions-notifications\n"},
 	"networkPolicy":             {`false`, ""},
 	"podDisruptionBudget":       {`true`, "kind: PodDisruptionBudget\n"},
 	"metrics":                   {`{"serviceMonitor": true, "labels": {"release": "prometheus"}}`, "labels:\n    release: prometheus\n"},
@@ -247,7 +249,7 @@ var effects = map[string][2]string{
 // needs are the values that others are for.
 var needs = map[string]string{
 	"webhooks": `mode="operator"`, "certManager": `checkAuthors=true`, "transformNamespaces": `mode="operator"`,
-	"allowEgress": `mode="actions"`, "monitorNetworks": `mode="actions"`, "history": `mode="actions"`,
+	"allowEgress": `mode="actions"`, "monitorNetworks": `mode="actions"`, "history": `mode="actions"`, "notifications": `mode="actions"`,
 }
 
 // TestValues checks that every value is in the schema, and has the effect on manifests that
@@ -345,6 +347,7 @@ func TestRefused(t *testing.T) {
 		{`transformNamespaces=["a"]`, "transformNamespaces is for mode operator"},
 		{`allowEgress=["api.github.com"]`, "allowEgress is for mode actions"},
 		{`history=true mode="operator"`, "history is for mode actions"},
+		{`notifications=true`, "notifications is for mode actions"},
 		{`monitorNetworks=["10.0.0.0/8"]`, "monitorNetworks is for mode actions"},
 		{`allowEgress=["a,b"] mode="actions"`, "does not match pattern"},
 		{`constrained=true mode="actions"`, "constrained is for mode gitops and operator"},
