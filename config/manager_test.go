@@ -95,7 +95,7 @@ func TestImages(t *testing.T) {
 	if err := yaml.Unmarshal(text, &ko); err != nil {
 		t.Fatal(err)
 	}
-	for name, installed := range map[string][]byte{"pequod-applier": config.Applier, "pequod-manager": config.Operator} {
+	for name, installed := range map[string][]byte{"pequod-applier": config.Applier, "pequod-manager": config.Operator, "pequod-actions": config.Actions} {
 		want := koBuild{ID: name, Main: "./cmd/" + name, Env: []string{"CGO_ENABLED=0"}, Flags: []string{"-trimpath"}}
 		if !slices.ContainsFunc(ko.Builds, func(b koBuild) bool { return cmp.Equal(want, b) }) {
 			t.Errorf("ko doesn't build %+v", want)
