@@ -57,10 +57,7 @@ func (s *session) conditions() {
 		s.progressing(reasonRunning, "the run has not been recorded")
 		return
 	}
-	s.next.Phase = phase(s.goal, s.next)
-	if s.next.Phase == v1alpha1.ActionApplying && s.planning() {
-		s.next.Phase = v1alpha1.ActionPlanning
-	}
+	s.next.Phase = phase(s.goal, s.next, s.plans())
 	if why := runs.Stalled(s.goal, s.next); why != "" && (r.Inputs == s.goal.Inputs || s.goal.Deleting || r.State == v1alpha1.RunIntended) && r.Purpose != v1alpha1.RunCheck {
 		s.stalled(stalledReason(why, r), s.message(r.Message))
 		return
@@ -108,17 +105,17 @@ func (s *session) unread() bool {
 	return true
 }
 
-// planning reports whether the run makes a plan, which must be approved.
-func (s *session) planning() bool {
-	if r := s.next.Run; s.approval() && r.Approved == "" {
-		e := s.Executors(r.Request)
-		return e != nil && e.Plans()
+// plans reports whether the executor of the run makes a plan, which must be approved.
+func (s *session) plans() bool {
+	if !s.approval() {
+		return false
 	}
-	return false
+	e := s.Executors(s.next.Run.Request)
+	return e != nil && e.Plans()
 }
 
-// phase returns the phase of an Action with a run.
-func phase(g runs.Goal, s *v1alpha1.ActionStatus) v1alpha1.ActionPhase {
+// phase returns the phase of an Action with a run, which may make a plan before an approval.
+func phase(g runs.Goal, s *v1alpha1.ActionStatus, plans bool) v1alpha1.ActionPhase {
 	r := s.Run
 	switch {
 	case g.Deleting:
@@ -133,6 +130,8 @@ func phase(g runs.Goal, s *v1alpha1.ActionStatus) v1alpha1.ActionPhase {
 		return v1alpha1.ActionCompleted
 	case r.Ended():
 		return v1alpha1.ActionFailed
+	case plans && r.Approved == "":
+		return v1alpha1.ActionPlanning
 	}
 	return v1alpha1.ActionApplying
 }
