@@ -139,6 +139,12 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
+// IsLater reports whether a request was not sent, because the program sends the server too many.
+func IsLater(err error) bool {
+	var known *Error
+	return errors.As(err, &known) && known.Class == Later
+}
+
 // Class tells how a request failed.
 type Class int
 

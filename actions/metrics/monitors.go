@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // pollBuckets are the upper bounds of the durations of polls in seconds.
@@ -57,9 +59,9 @@ func (m *Monitors) Polled(result string) { m.polls.WithLabelValues(result).Inc()
 // Read records a reading, which has polled all targets of a Monitor.
 func (m *Monitors) Read(took time.Duration) { m.durations.Observe(took.Seconds()) }
 
-// Reacted records a reaction: "success" or "failure".
-func (m *Monitors) Reacted(kind, result string, took time.Duration) {
-	m.actions.runs.WithLabelValues(kind, reaction, result).Inc()
+// Reacted records the end of a reaction.
+func (m *Monitors) Reacted(kind string, result v1alpha1.RunState, took time.Duration) {
+	m.actions.runs.WithLabelValues(kind, reaction, string(result)).Inc()
 	m.actions.durations.WithLabelValues(kind).Observe(took.Seconds())
 }
 

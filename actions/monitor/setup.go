@@ -51,8 +51,8 @@ type Recorder interface {
 	Polled(result string)
 	// Read records a reading, which has polled all targets of a Monitor.
 	Read(took time.Duration)
-	// Reacted records a reaction: "success" or "failure".
-	Reacted(kind, result string, took time.Duration)
+	// Reacted records the end of a reaction.
+	Reacted(kind string, result v1alpha1.RunState, took time.Duration)
 	// Emitted records an Event.
 	Emitted(reason string)
 	// Erred records an error by its category.

@@ -143,9 +143,9 @@ func (r *reconciler) do(ctx context.Context, m *v1alpha1.Monitor, all []v1alpha1
 	for _, do := range all {
 		began := r.Now()
 		text, err := r.one(ctx, m, do, Occasion{done.firing, vars})
-		result := "success"
+		result := v1alpha1.RunSucceeded
 		if err != nil {
-			result = "failure"
+			result = v1alpha1.RunFailed
 			r.Metrics.Erred("reaction")
 		}
 		r.Metrics.Reacted(do.Name(), result, r.Now().Sub(began))

@@ -108,9 +108,9 @@ func actions(run executor.Run, format string, args ...any) string {
 	return serverOf(run) + "/repos/" + url.PathEscape(owner) + "/" + url.PathEscape(name) + "/actions" + fmt.Sprintf(format, args...)
 }
 
-// get sends a GET request that spends the budget.
-func (e *Executor) get(ctx context.Context, run executor.Run, at string) (*executor.Call, error) {
-	return e.call(ctx, run, executor.Request{Method: http.MethodGet, URL: at, Poll: true})
+// get sends a GET request. If poll is set, it spends the budget.
+func (e *Executor) get(ctx context.Context, run executor.Run, at string, poll bool) (*executor.Call, error) {
+	return e.call(ctx, run, executor.Request{Method: http.MethodGet, URL: at, Poll: poll})
 }
 
 // call sends a request with the credentials of a run.

@@ -2,7 +2,6 @@ package github
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -29,7 +28,7 @@ func (e *Executor) Observe(ctx context.Context, run executor.Run) (*executor.Obs
 	if run.ID == "" {
 		return e.search(ctx, run)
 	}
-	c, err := e.get(ctx, run, actions(run, "/runs/%s", url.PathEscape(run.ID)))
+	c, err := e.get(ctx, run, actions(run, "/runs/%s", url.PathEscape(run.ID)), true)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func (e *Executor) search(ctx context.Context, run executor.Run) (*executor.Obse
 // missing returns the error of a run that is not found. It is gone only if the workflow is still
 // found: without a right, GitHub answers the same.
 func (e *Executor) missing(ctx context.Context, run executor.Run, c *executor.Call) error {
-	w, err := e.get(ctx, run, actions(run, "/workflows/%s", url.PathEscape(run.Request.GitHubWorkflow.Workflow)))
+	w, err := e.get(ctx, run, actions(run, "/workflows/%s", url.PathEscape(run.Request.GitHubWorkflow.Workflow)), true)
 	if err != nil {
 		return err
 	}
@@ -111,8 +110,7 @@ func (e *Executor) observation(ctx context.Context, run executor.Run, r *workflo
 // goes on without them if it polls the server too often.
 func (e *Executor) progress(ctx context.Context, run executor.Run, o *executor.Observation) error {
 	jobs, _, err := e.jobs(ctx, run, 1, true)
-	var known *executor.Error
-	if errors.As(err, &known) && known.Class == executor.Later {
+	if executor.IsLater(err) {
 		return nil
 	}
 	o.Jobs = statusJobs(jobs)

@@ -91,23 +91,9 @@ func (e *Executor) artifacts(ctx context.Context, run executor.Run) (all []artif
 	return all, complete, err
 }
 
-// pages reads the pages of a list, and reports whether it has reached the last one. At most the
-// first page spends the budget: if the program polls too often, everything since the first request
-// is repeated, so two requests that spend it could wait for each other forever.
+// pages reads the pages of a list, and reports whether it has reached the last one.
 func (e *Executor) pages(ctx context.Context, run executor.Run, at string, most int, poll bool, take func(*executor.Call) error) (complete bool, err error) {
-	for i := range most {
-		c, err := e.call(ctx, run, executor.Request{Method: http.MethodGet, URL: at, Poll: poll && i == 0})
-		if err != nil {
-			return false, err
-		}
-		if err := take(c); err != nil {
-			return false, err
-		}
-		if at = c.Next(); at == "" {
-			return true, nil
-		}
-	}
-	return false, nil
+	return executor.Pages(at, most, poll, func(at string, poll bool) (*executor.Call, error) { return e.get(ctx, run, at, poll) }, take)
 }
 
 // outputs reads the outputs of a run that has succeeded. Nothing reads those
@@ -150,7 +136,7 @@ func (e *Executor) outputs(ctx context.Context, run executor.Run, r *workflowRun
 
 // download returns an artifact, which is at another host.
 func (e *Executor) download(ctx context.Context, run executor.Run, at string) ([]byte, error) {
-	c, err := e.call(ctx, run, executor.Request{Method: http.MethodGet, URL: at})
+	c, err := e.get(ctx, run, at, false)
 	if err != nil {
 		return nil, err
 	}

@@ -117,19 +117,7 @@ func (e *Executor) read(ctx context.Context, run executor.Run, at string, poll b
 
 // pages reads the pages of a list, and reports whether it has reached the last one.
 func (e *Executor) pages(ctx context.Context, run executor.Run, at string, most int, poll bool, take func(*executor.Call) error) (complete bool, err error) {
-	for i := range most {
-		c, err := e.get(ctx, run, at, poll && i == 0)
-		if err != nil {
-			return false, err
-		}
-		if err := take(c); err != nil {
-			return false, err
-		}
-		if at = c.Next(); at == "" {
-			return true, nil
-		}
-	}
-	return false, nil
+	return executor.Pages(at, most, poll, func(at string, poll bool) (*executor.Call, error) { return e.get(ctx, run, at, poll) }, take)
 }
 
 // decode decodes a response to a GET request.

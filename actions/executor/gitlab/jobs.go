@@ -2,7 +2,6 @@ package gitlab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -39,8 +38,7 @@ type job struct {
 // program goes on without them if it polls the server too often.
 func (e *Executor) progress(ctx context.Context, run executor.Run, p *pipeline, o *executor.Observation) error {
 	jobs, _, err := e.jobs(ctx, run, p, 1, true)
-	var known *executor.Error
-	if errors.As(err, &known) && known.Class == executor.Later {
+	if executor.IsLater(err) {
 		return nil
 	}
 	o.Jobs = statusJobs(jobs)
