@@ -89,7 +89,7 @@ func TestLargeOutputs(t *testing.T) {
 	})
 	e.run(t)
 	for name, want := range map[string]string{
-		"large": "outputs: more than 65536 bytes", "endless": "the response is larger than 1048576 bytes", "bomb": "run.response.body is a string",
+		"large": "the outputs have more than 65536 bytes", "endless": "the response is larger than 1048576 bytes", "bomb": "run.response.body is a string",
 	} {
 		e.Apply(t, fmt.Sprintf(`
 apiVersion: platform.pequod.io/v1alpha1

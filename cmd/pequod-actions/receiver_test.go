@@ -74,6 +74,12 @@ func (e *env) receiving(t *testing.T, name, want string) (path string) {
 // send sends a signed request of GitHub, and returns the code of the answer, or 0.
 func send(t *testing.T, url, delivery, body string, change func(http.Header)) int {
 	t.Helper()
+	return sendWith(t, http.DefaultClient, url, delivery, body, change)
+}
+
+// sendWith is send with a client.
+func sendWith(t *testing.T, client *http.Client, url, delivery, body string, change func(http.Header)) int {
+	t.Helper()
 	mac := hmac.New(sha256.New, []byte(hookToken))
 	mac.Write([]byte(body))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -86,7 +92,7 @@ func send(t *testing.T, url, delivery, body string, change func(http.Header)) in
 	if change != nil {
 		change(request.Header)
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := client.Do(request)
 	if err != nil {
 		return 0
 	}

@@ -56,24 +56,30 @@ func programs() string {
 }
 
 // Create starts an empty server. The caller closes it.
-func Create(ctx context.Context) (_ *Database, err error) {
-	d := &Database{bin: programs()}
-	if d.bin == "" {
-		return nil, ErrMissing
-	}
+func Create(ctx context.Context) (*Database, error) {
 	// The path of a socket must be short, which that of a test's directory isn't.
-	if d.dir, err = os.MkdirTemp("", "pg"); err != nil {
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
 		return nil, err
 	}
+	return createIn(ctx, dir)
+}
+
+// createIn is Create in an empty directory.
+func createIn(ctx context.Context, dir string) (_ *Database, err error) {
+	d := &Database{bin: programs(), dir: dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
+	if d.bin == "" {
+		return nil, ErrMissing
+	}
 	if err := d.own(); err != nil {
 		return nil, err
 	}
-	initdb := d.command("initdb", "-D", d.data(), "-U", "pequod", "-A", "trust", "-E", "UTF8", "--no-sync")
+	initdb := d.command("initdb", "-D", d.data(), "-U", "pequod", "-A", "trust", "-E", "UTF8", "--no-sync", "--wal-segsize=1")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}

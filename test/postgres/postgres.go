@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -42,7 +43,19 @@ func Require(t testing.TB) {
 func Start(t testing.TB) *Server {
 	t.Helper()
 	Require(t)
-	d, err := Create(t.Context())
+	// The path of a socket must be short, which that of a test's directory isn't.
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return StartIn(t, dir)
+}
+
+// StartIn is Start with an empty directory, whose path must be short. It is removed.
+func StartIn(t testing.TB, dir string) *Server {
+	t.Helper()
+	Require(t)
+	d, err := createIn(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +71,14 @@ func Start(t testing.TB) *Server {
 func (s *Server) Run() {
 	s.t.Helper()
 	if err := s.start(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Pause stops the server as a debugger does: connections are made, and get no answer. Kill ends it.
+func (s *Server) Pause() {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		s.t.Fatal(err)
 	}
 }
