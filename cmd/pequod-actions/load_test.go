@@ -134,7 +134,8 @@ spec:
 	if after > before*12/10 {
 		t.Errorf("the memory has grown from %d to %d bytes", before, after)
 	}
-	if want := count * minutes * 2 * 8 / 10; n < want {
+	// How many there are depends on the API server: a check is two writes. None may be left out for long.
+	if want := count * minutes; n < want {
 		t.Errorf("%d checks, want %d", n, want)
 	}
 	times := map[string]int{}
