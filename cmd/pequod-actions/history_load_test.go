@@ -11,8 +11,9 @@ import (
 	"github.com/pequod-io/pequod/test/process"
 )
 
-// TestHistoryLoad measures how long Actions take without a history, with PostgreSQL, without it because
-// it is away, and while it takes connections and doesn't answer. The history delays no Action.
+// TestHistoryLoad measures how long Actions take without a history, with PostgreSQL, while it is
+// away, and while it takes connections and doesn't answer. The history delays no Action. Other work of
+// the machine does, so the shorter time of two rounds counts.
 func TestHistoryLoad(t *testing.T) {
 	if !chaos.Soaks() {
 		t.Skip("make soak runs it")
@@ -25,36 +26,43 @@ func TestHistoryLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Apply(t, string(role))
-	const count = 300
-	took := map[string]time.Duration{}
+	const count, rounds = 150, 2
+	best := map[string]time.Duration{}
 	stored := []string{"--history-url-file=" + server.URLFile}
-	for i, mode := range []struct {
-		name  string
-		args  []string
-		begin func()
-	}{
-		{"warm", nil, func() {}}, // the first Actions fill caches
-		{"none", nil, func() {}},
-		{"stored", stored, func() {}},
-		{"hangs", stored, func() { server.Pause() }},
-		{"away", stored, server.Kill},
-	} {
-		mode.begin()
-		p := e.run(t, append(withoutLease, mode.args...)...)
-		p.Ready(t)
-		began := time.Now()
-		for j := range count {
-			e.action(t, fmt.Sprintf("a%d-%d", i, j), fmt.Sprint(j), "")
+	total := 0
+	for round := range rounds {
+		for _, mode := range []struct {
+			name       string
+			args       []string
+			begin, end func()
+		}{
+			{"none", nil, func() {}, func() {}},
+			{"stored", stored, func() {}, func() {}},
+			{"hangs", stored, server.Pause, server.Kill},
+			{"away", stored, func() {}, server.Run},
+		} {
+			mode.begin()
+			p := e.run(t, append(withoutLease, mode.args...)...)
+			p.Ready(t)
+			began := time.Now()
+			for i := range count {
+				e.action(t, fmt.Sprintf("%s-%d-%d", mode.name, round, i), fmt.Sprint(i), "")
+			}
+			total += count
+			e.succeeded(t, total)
+			took := time.Since(began)
+			if before, ok := best[mode.name]; !ok || took < before {
+				best[mode.name] = took
+			}
+			_, cpu := usage(t, p)
+			t.Logf("%s: %d Actions in %s, %.1f s of a core", mode.name, count, took.Round(10*time.Millisecond), cpu)
+			chaos.Kill(t, p)
+			mode.end()
 		}
-		e.succeeded(t, (i+1)*count)
-		took[mode.name] = time.Since(began)
-		_, cpu := usage(t, p)
-		t.Logf("%s: %d Actions in %s, %.1f s of a core", mode.name, count, took[mode.name].Round(10*time.Millisecond), cpu)
-		chaos.Kill(t, p)
 	}
 	for _, mode := range []string{"stored", "hangs", "away"} {
-		if took[mode] > took["none"]*3/2 {
-			t.Errorf("%s: %s, without a history %s", mode, took[mode], took["none"])
+		if best[mode] > best["none"]*3/2 {
+			t.Errorf("%s: %s, without a history %s", mode, best[mode], best["none"])
 		}
 	}
 }
