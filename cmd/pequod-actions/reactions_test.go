@@ -160,8 +160,8 @@ stringData: {url: "https://%[2]s.example.com/"}
 	}
 	metrics := e.scrape(t, p)
 	for _, want := range []string{
-		`pequod_actions_executed_total{purpose="Reaction",result="success",type="http"} 1`, `pequod_actions_executed_total{purpose="Reaction",result="failure",type="http"} 4`,
-		`pequod_action_duration_seconds_count{type="http"} 5`, `pequod_events_generated_total{reason="ActionFailed"} 8`, `pequod_monitor_errors_total{category="reaction"} 4`,
+		`pequod_actions_executed_total{purpose="Reaction",result="Succeeded",type="http"} 1`, `pequod_actions_executed_total{purpose="Reaction",result="Failed",type="http"} 5`,
+		`pequod_action_duration_seconds_count{type="http"} 6`, `pequod_events_generated_total{reason="ActionFailed"} 10`, `pequod_monitor_errors_total{category="reaction"} 5`,
 	} {
 		if !strings.Contains(metrics, want+"\n") {
 			t.Errorf("no %s in the metrics", want)
