@@ -85,6 +85,7 @@ var inherited = []struct {
 }{
 	{"githubWorkflow", []string{"repository", "ref", "auth"}},
 	{"gitlabPipeline", []string{"project", "ref", "auth"}},
+	{"terraform", []string{"image", "source"}},
 }
 
 // complete checks that the executor of a check or a destroy has what it can't take over, because the

@@ -23,6 +23,9 @@ func TestCheck(t *testing.T) {
 			"check.githubWorkflow: has no repository, and spec.githubWorkflow isn't there to take it over from",
 			"check.githubWorkflow: has no auth, and spec.githubWorkflow isn't there to take it over from",
 		}},
+		{"a configuration of its own", `{http: {url: "https://a"}, destroy: {terraform: {source: {configMapRef: {name: a}}}}}`, []string{
+			"destroy.terraform: has no image, and spec.terraform isn't there to take it over from",
+		}},
 		{"a destroy of its own", `{http: {url: "https://a"}, destroy: {gitlabPipeline: {project: {$from: a.b}, ref: main, auth: {tokenSecretRef: {name: a, key: b}}}}}`, nil},
 		{"a destroy that takes over", `{gitlabPipeline: {project: a, ref: main, auth: {}}, destroy: {gitlabPipeline: {variables: {A: b}}}}`, nil},
 		{"a late destroy", `{http: {url: "https://a"}, destroy: {$from: a.b}}`, nil},

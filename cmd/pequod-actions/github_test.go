@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -221,9 +222,9 @@ func TestWorkflowRefused(t *testing.T) {
 		}
 	}
 	actions := e.Await(t, "platform.pequod.io/v1alpha1", "Action", "")
+	auth := map[string]any{"tokenSecretRef": map[string]any{"name": "github", "key": "token"}}
 	refused := func(change func(spec, workflow map[string]any), want string) {
 		t.Helper()
-		auth := map[string]any{"tokenSecretRef": map[string]any{"name": "github", "key": "token"}}
 		w := map[string]any{"repository": "acme/infra", "workflow": "database.yaml", "ref": "main", "auth": auth}
 		spec := map[string]any{"serviceAccountName": "runner", "githubWorkflow": w}
 		change(spec, w)
@@ -256,4 +257,23 @@ func TestWorkflowRefused(t *testing.T) {
 	refused(func(spec, _ map[string]any) {
 		spec["http"] = map[string]any{"url": "https://example.com"}
 	}, "exactly one of http, job, external, githubWorkflow")
+	// A check and a destroy take over only from the same executor.
+	elsewhere := func(part map[string]any) func(spec, w map[string]any) {
+		return func(spec, _ map[string]any) {
+			delete(spec, "githubWorkflow")
+			spec["http"] = map[string]any{"url": "https://example.com"}
+			maps.Copy(spec, part)
+		}
+	}
+	check := func(executor string, request map[string]any) map[string]any {
+		return map[string]any{"check": map[string]any{"every": "5m", "driftWhen": "true", executor: request}}
+	}
+	whole := map[string]any{"repository": "acme/infra", "workflow": "plan.yaml", "ref": "main", "auth": auth}
+	refused(elsewhere(check("githubWorkflow", whole)), "")
+	refused(elsewhere(check("githubWorkflow", map[string]any{"workflow": "plan.yaml", "ref": "main"})), "githubWorkflow of check and destroy requires repository, ref and auth")
+	refused(elsewhere(check("terraform", map[string]any{"image": "tofu"})), "terraform of check and destroy requires image and source")
+	refused(elsewhere(map[string]any{"destroy": map[string]any{"gitlabPipeline": map[string]any{"project": "a/b"}}}), "gitlabPipeline of check and destroy requires project, ref and auth")
+	refused(func(spec, _ map[string]any) {
+		maps.Copy(spec, check("githubWorkflow", map[string]any{"workflow": "plan.yaml"}))
+	}, "")
 }
