@@ -96,9 +96,9 @@ CLUSTER_PKGS := ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions .
 CLUSTER_JOBS ?= 3
 
 test: ## Run all tests, and the race detector if there is a C compiler
-	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \
-		set -x; $(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLUSTER_PKGS))"); wait $$build; \
-		$(GO) test -p $(CLUSTER_JOBS) -timeout=30m $(CLUSTER_PKGS)
+	@$(GO) run ./test/buildcluster -kubectl >/dev/null & build=$$!; failed=0; set -x; \
+		$(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLUSTER_PKGS))") || failed=1; wait $$build || exit 1; \
+		$(GO) test -p $(CLUSTER_JOBS) -timeout=30m $(CLUSTER_PKGS) || failed=1; exit $$failed
 	cd test/cluster && $(GO) test ./...
 	@if [ "$$(CGO_ENABLED= $(GO) env CGO_ENABLED)" = 1 ]; then \
 		set -x; CGO_ENABLED=1 $(GO) test -race $(RACE_PKGS); \

@@ -136,9 +136,9 @@ func TestDocumentedInstances(t *testing.T) {
 		}
 	}
 	// The demonstration's instance is a constant of its program.
-	_, app, _ := strings.Cut(read(t, "../test/demo/demo.go"), "const app = `")
+	_, app, _ := strings.Cut(read(t, "../test/demo/webservice.go"), "const instance = `")
 	app, _, _ = strings.Cut(app, "`")
-	texts["../test/demo/demo.go"] = []string{app}
+	texts["../test/demo/webservice.go"] = []string{app}
 	texts["../testdata/demo/app.yaml"] = []string{strings.Replace(read(t, "../testdata/demo/app.yaml"), "apps.mycompany.com/", "pequod.io/", 1)}
 	texts["../examples/irsa/instance.yaml"] = []string{read(t, "../examples/irsa/instance.yaml")}
 	checked := map[string]int{}
@@ -164,7 +164,7 @@ func TestDocumentedInstances(t *testing.T) {
 			checked[file]++
 		}
 	}
-	for _, file := range []string{"../README.md", "../docs/applying.md", "../docs/gitops.md", "../docs/operations.md", "../test/demo/demo.go", "../testdata/demo/app.yaml"} {
+	for _, file := range []string{"../README.md", "../docs/applying.md", "../docs/gitops.md", "../docs/operations.md", "../test/demo/webservice.go", "../testdata/demo/app.yaml"} {
 		if checked[file] == 0 {
 			t.Errorf("%s: no instance was found", file)
 		}

@@ -3,11 +3,11 @@ package executor
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -20,20 +20,20 @@ const minSecret = 4
 const redacted = "[redacted]"
 
 var (
-	addresses = regexp.MustCompile(`https?://[^\s"'<>]+`)
-	schemes   = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[^\s"',;]+`)
-	named     = regexp.MustCompile(`(?i)((?:password|passwd|secret|token|api_?key|access_?key|private_?key|signature|credential|authorization|cookie)["']?\s*[=:]\s*["']?)[^\s"',;&}]+`)
-	opaque    = regexp.MustCompile(`[A-Za-z0-9_+/=.-]{20,}`)
+	addresses = lazyregexp.New(`https?://[^\s"'<>]+`)
+	schemes   = lazyregexp.New(`(?i)\b(bearer|basic)\s+[^\s"',;]+`)
+	named     = lazyregexp.New(`(?i)((?:password|passwd|secret|token|api_?key|access_?key|private_?key|signature|credential|authorization|cookie)["']?\s*[=:]\s*["']?)[^\s"',;&}]+`)
+	opaque    = lazyregexp.New(`[A-Za-z0-9_+/=.-]{20,}`)
 )
 
 // scrub removes from a server's text what looks like a credential: the users and queries of
 // addresses, values with names such as token, and long words with digits.
 func scrub(text string) string {
-	text = schemes.ReplaceAllString(text, "$1 "+redacted)
-	text = named.ReplaceAllString(text, "${1}"+redacted)
+	text = schemes().ReplaceAllString(text, "$1 "+redacted)
+	text = named().ReplaceAllString(text, "${1}"+redacted)
 	var clean strings.Builder
 	rest := text
-	for _, at := range addresses.FindAllString(text, -1) {
+	for _, at := range addresses().FindAllString(text, -1) {
 		before, after, _ := strings.Cut(rest, at)
 		clean.WriteString(words(before))
 		clean.WriteString(PublicURL(at))
@@ -45,7 +45,7 @@ func scrub(text string) string {
 
 // words removes words that are too long, and too mixed, for a language.
 func words(text string) string {
-	return opaque.ReplaceAllStringFunc(text, func(word string) string {
+	return opaque().ReplaceAllStringFunc(text, func(word string) string {
 		if strings.ContainsFunc(word, unicode.IsDigit) && strings.ContainsFunc(word, unicode.IsLetter) {
 			return redacted
 		}
