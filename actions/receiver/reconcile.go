@@ -84,7 +84,7 @@ func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Dur
 	}
 	token, err := webhook.Token(ctx, r.Accounts, a)
 	if err != nil {
-		a.Status.WebhookPath = ""
+		// The path stays, so that senders are told to send again: 404 would be final.
 		s.progressing(reasonUnavailable, "the token of the webhook can't be read: "+err.Error())
 		return retry
 	}

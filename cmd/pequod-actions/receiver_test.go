@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
@@ -297,5 +298,17 @@ func TestWebhookOutage(t *testing.T) {
 		if code := send(t, url, delivery, `{}`, nil); code != 200 || e.requested(t, "db") != before {
 			t.Errorf("%s: the message had its effect twice", outage.name)
 		}
+	}
+	// The path stays while the token can't be read, or senders would be told that there is none.
+	proxy.Inject(faults.Rule{Verbs: []string{"get"}, Resources: []string{"secrets"}, Faults: []faults.Fault{faults.Status{Code: 500}}})
+	request := []byte(`{"metadata":{"annotations":{"pequod.io/reconcile-requested-at":"now"}}}`)
+	if _, err := e.Await(t, "platform.pequod.io/v1alpha1", "Receiver", "").Patch(t.Context(), "hook", types.MergePatchType, request, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if path := e.receiving(t, "hook", "SecretUnavailable"); "http://"+address+path != url {
+		t.Errorf("the path is %q", path)
+	}
+	if code := send(t, url, "unread", `{}`, nil); code == http.StatusNotFound {
+		t.Errorf("the answer is %d", code)
 	}
 }
