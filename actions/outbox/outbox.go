@@ -78,6 +78,7 @@ type Outbox struct {
 
 	mu      sync.Mutex
 	begun   bool
+	made    time.Time          // when the process started
 	since   time.Time          // messages about what happened before aren't sent
 	waiting map[string]waiting // by id
 	bytes   int                // of the bodies in waiting
@@ -103,7 +104,7 @@ func New(o Options) *Outbox {
 		o.Delay = firstDelay
 	}
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](o.Delay, lastDelay)
-	return &Outbox{Options: o, queue: workqueue.NewTypedRateLimitingQueue(limiter), waiting: map[string]waiting{}, seen: lru.New(maxSeen)}
+	return &Outbox{Options: o, made: o.Now(), queue: workqueue.NewTypedRateLimitingQueue(limiter), waiting: map[string]waiting{}, seen: lru.New(maxSeen)}
 }
 
 // Wants reports whether a message with an id, about something that happened at a time, would be queued:
@@ -150,7 +151,7 @@ func (b *Outbox) begin(ctx context.Context) error {
 		return nil
 	}
 	now := b.Now()
-	b.since = now.Truncate(time.Second) // as times of the API are
+	b.since = b.made.Truncate(time.Second) // as times of the API are
 	if b.Marks != nil {
 		last, err := b.Marks.Read(ctx)
 		if err != nil {

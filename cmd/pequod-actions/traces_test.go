@@ -89,7 +89,9 @@ func traced(t *testing.T, c *collector) (e *graphEnv, executor, actions *process
 	again = func() *process.Process {
 		return applier.Start(t, e.Cluster, e.ServiceAccount(t, process.Namespace, applier.Account), withoutLease...)
 	}
-	return e, executor, env.run(t, "--traces-addr="+c.URL+"/v1/traces"), again
+	actions = env.run(t, "--traces-addr="+c.URL+"/v1/traces")
+	actions.Ready(t) // nothing that happened before is sent
+	return e, executor, actions, again
 }
 
 const chain = `

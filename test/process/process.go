@@ -174,7 +174,7 @@ func (p *Process) Stop(t *testing.T) int {
 // Ready waits until /readyz says so.
 func (p *Process) Ready(t *testing.T) {
 	t.Helper()
-	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
+	harness.Eventually(t, 3*time.Minute, func(ctx context.Context) error {
 		select {
 		case <-p.Done:
 			t.Fatalf("the program has ended")
