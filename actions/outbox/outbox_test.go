@@ -321,14 +321,15 @@ func TestMark(t *testing.T) {
 	if m := b.mark(); !m.UpTo.Equal(now.Add(-time.Hour)) || len(m.IDs) != maxIDs/2 || b.sent.has("long ago") {
 		t.Errorf("%d ids up to %s", len(m.IDs), m.UpTo)
 	}
+	later := now.Add(time.Second)
 	for i := range 2 * maxIDs {
-		b.sent.add(fmt.Sprint("later", i), now)
+		b.sent.add(fmt.Sprint("later", i), later)
 	}
 	if m := b.mark(); len(m.IDs) != maxIDs || !strings.HasPrefix(m.IDs[0], "later") {
 		t.Errorf("%d ids, such as %s", len(m.IDs), m.IDs[0])
 	}
 	delete(b.waiting, "a")
-	if m := b.mark(); !m.UpTo.Equal(now) || b.sent.has("100") || !b.sent.has("10") {
+	if m := b.mark(); !m.UpTo.Equal(later) || b.sent.has("100") || !b.sent.has("10") {
 		t.Errorf("up to %s", m.UpTo)
 	}
 }
@@ -350,5 +351,20 @@ func TestHeaders(t *testing.T) {
 	}
 	if _, err := ReadHeaders("none"); err == nil {
 		t.Error("a file that doesn't exist was accepted")
+	}
+}
+
+// TestFirstMessage queues what happened between the start of the process and the first message.
+func TestFirstMessage(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	now := began
+	b := New(Options{Marks: &marks{}, Now: func() time.Time { return now }})
+	now = began.Add(10 * time.Second)
+	if wanted, err := b.Wants(t.Context(), "a", began.Add(time.Second)); !wanted || err != nil {
+		t.Errorf("after the start: %t, %v", wanted, err)
+	}
+	if wanted, err := b.Wants(t.Context(), "b", began.Add(-time.Second)); wanted || err != nil {
+		t.Errorf("before the start: %t, %v", wanted, err)
 	}
 }
