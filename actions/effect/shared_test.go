@@ -25,8 +25,8 @@ type administrator struct{ client dynamic.Interface }
 func (a administrator) Dynamic(string, string) (dynamic.Interface, error) { return a.client, nil }
 
 // TestSharedObject has several Receivers, and effects of different kinds, change one object. No
-// effect fails because of the annotation that all of them write, a Receiver keeps the fields that
-// another one doesn't apply, and a field that somebody else has is a conflict.
+// effect fails because of the annotation that all of them write, a Receiver keeps its fields when
+// another Receiver applies others, and a field of another field manager is a conflict.
 func TestSharedObject(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)

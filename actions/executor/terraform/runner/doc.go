@@ -4,7 +4,7 @@
 //
 // A run has an [Input], which is in a Secret, and a [Result], which is written to another one. Both
 // belong to the Job. A plan that waits for approval is beside its result. The state of OpenTofu is
-// in a Secret that belongs to nobody: it is all that is known about what was made.
+// in a Secret without an owner, since nothing else records which resources exist.
 //
 // [Main] is the entry point.
 package runner

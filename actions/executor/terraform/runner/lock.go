@@ -20,10 +20,10 @@ const (
 	annotationPod  = "pequod.io/tofu-pod"
 )
 
-// lockPoll is the time between two looks at a lock that somebody holds.
+// lockPoll is how often a lock that another process holds is read.
 const lockPoll = time.Second
 
-// lockInfo is what OpenTofu says about the holder of a lock.
+// lockInfo describes the holder of a lock, in the JSON form of OpenTofu.
 type lockInfo struct {
 	Who, Operation, Created string
 }

@@ -83,7 +83,7 @@ func Main(args []string, log io.Writer) int {
 	}
 	fmt.Fprintln(log, summary)
 	if r.message != "" {
-		// Without it the exit code says what has happened.
+		// Best effort: without the file, the exit code still reports the result.
 		_ = os.WriteFile(r.message, []byte(source.OneLine(summary, maxMessage)), 0o600)
 	}
 	var known *failure

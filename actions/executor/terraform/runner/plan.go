@@ -15,7 +15,7 @@ import (
 // maxSummary is the length of the summary of a plan in bytes.
 const maxSummary = 4000
 
-// action is what a plan does with something.
+// action lists the actions of a plan for one resource or output, such as "create".
 type action struct {
 	Actions []string `json:"actions"`
 }

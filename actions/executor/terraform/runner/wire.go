@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Mode is what a Job does.
+// Mode selects the steps that a Job executes.
 type Mode string
 
 // The modes.
