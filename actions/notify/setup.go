@@ -2,19 +2,16 @@ package notify
 
 import (
 	"context"
-	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/pequod-io/pequod/actions/observe"
 	"github.com/pequod-io/pequod/actions/outbox"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -41,23 +38,10 @@ type notifier struct {
 // Setup adds the controllers to a manager, whose cache must have what package observe selects.
 func Setup(mgr manager.Manager, o Options) error {
 	n := &notifier{Options: o, client: mgr.GetClient(), series: lru.New(maxSeries)}
-	if err := add(mgr, "notify-events", &eventsv1.Event{}, n.event); err != nil {
+	if err := observe.Controller(mgr, "notify-events", &eventsv1.Event{}, n.event); err != nil {
 		return err
 	}
-	return add(mgr, "notify-graphs", &v1alpha1.ResourceGraph{}, n.graph)
-}
-
-// add adds a controller of a kind to a manager.
-func add[T client.Object](mgr manager.Manager, name string, kind T, reconciler reconcile.Func) error {
-	c, err := controller.New(name, mgr, controller.Options{
-		Reconciler: reconciler, MaxConcurrentReconciles: 1, SkipNameValidation: new(true),
-		// The kinds may be installed later.
-		CacheSyncTimeout: math.MaxInt64,
-	})
-	if err != nil {
-		return err
-	}
-	return c.Watch(source.Kind(mgr.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}))
+	return observe.Controller(mgr, "notify-graphs", &v1alpha1.ResourceGraph{}, n.graph)
 }
 
 // event reports an Event.

@@ -2,5 +2,5 @@
 // Events about objects of Pequod, for the history in PostgreSQL, notifications and traces. They
 // share one watch of each kind.
 //
-// [Cache] is the entry point.
+// [Cache] and [Controller] are the entry points.
 package observe

@@ -3,18 +3,15 @@ package trace
 import (
 	"cmp"
 	"context"
-	"math"
 	"net/http"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/pequod-io/pequod/actions/observe"
 	"github.com/pequod-io/pequod/actions/outbox"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -29,22 +26,13 @@ type Options struct {
 // Setup adds the controller to a manager, whose cache must have graphs with their nodes.
 func Setup(mgr manager.Manager, o Options) error {
 	graphs := mgr.GetClient()
-	c, err := controller.New("traces", mgr, controller.Options{
-		MaxConcurrentReconciles: 1, SkipNameValidation: new(true),
-		// The kind may be installed later.
-		CacheSyncTimeout: math.MaxInt64,
-		Reconciler: reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-			rg := &v1alpha1.ResourceGraph{}
-			if err := graphs.Get(ctx, req.NamespacedName, rg); err != nil {
-				return reconcile.Result{}, client.IgnoreNotFound(err)
-			}
-			return reconcile.Result{}, o.put(ctx, rg)
-		}),
+	return observe.Controller(mgr, "traces", &v1alpha1.ResourceGraph{}, func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		rg := &v1alpha1.ResourceGraph{}
+		if err := graphs.Get(ctx, req.NamespacedName, rg); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+		return reconcile.Result{}, o.put(ctx, rg)
 	})
-	if err != nil {
-		return err
-	}
-	return c.Watch(source.Kind(mgr.GetCache(), &v1alpha1.ResourceGraph{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.ResourceGraph]{}))
 }
 
 // put puts the traces of a graph into the outbox, which drops those that it had before.
