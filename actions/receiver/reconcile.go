@@ -88,7 +88,14 @@ func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Dur
 		s.progressing(reasonUnavailable, "the token of the webhook can't be read: "+err.Error())
 		return retry
 	}
-	a.Status.WebhookPath = webhook.Path(token, a.Namespace, a.Name)
+	path := webhook.Path(token, a.Namespace, a.Name)
+	if a.Status.WebhookPath != path {
+		// The server of webhooks finds Receivers by the paths in the cache, so the Receiver isn't
+		// ready before the cache has its path. The update of the path brings it back here.
+		a.Status.WebhookPath = path
+		s.progressing(reasonConnecting, "the path of the webhook is new")
+		return resync
+	}
 	s.ready("the webhook is served at the path in status.webhookPath")
 	return resync
 }

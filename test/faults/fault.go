@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -10,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Fault is a failure of a request: Status, Delay, Timeout, Hang, Cut or Drop.
+// Fault is a failure of a request: Status, Delay, Lag, Timeout, Hang, Cut or Drop.
 // They differ in whether the API server executes the request:
 //
 //	Status, Timeout, Hang, Drop   it does not
 //	Delay                         it does, later
+//	Lag                           it does, and the client sees it later
 //	Cut                           it does, but the client cannot know
 type Fault interface {
 	// happen answers a request in place of forward, or breaks the connection by a
@@ -59,6 +61,60 @@ func (d Delay) happen(w http.ResponseWriter, r *http.Request, forward http.Handl
 		forward.ServeHTTP(w, r)
 	}
 }
+
+// Lag holds every piece of a response back. The events of a watch arrive that much later, so that
+// the caches of a client show the past.
+type Lag struct{ For time.Duration }
+
+func (l Lag) happen(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+	late := &lagger{header: w.Header(), pieces: make(chan piece, 1000)}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for p := range late.pieces {
+			if !pause(r, time.Until(p.at.Add(l.For))) {
+				continue
+			}
+			if p.code != 0 {
+				w.WriteHeader(p.code)
+			}
+			// Writing fails only if the client has closed the connection.
+			_, _ = w.Write(p.data)
+			_ = http.NewResponseController(w).Flush()
+		}
+	}()
+	// The last pieces are written also if forward panics because the server has closed the connection.
+	defer func() {
+		close(late.pieces)
+		<-written
+	}()
+	forward.ServeHTTP(late, r)
+}
+
+// piece is a status code or a part of the body of a response.
+type piece struct {
+	at   time.Time
+	code int
+	data []byte
+}
+
+// lagger is a response writer that passes pieces on.
+type lagger struct {
+	header http.Header
+	pieces chan piece
+}
+
+func (l *lagger) Header() http.Header { return l.header }
+
+func (l *lagger) WriteHeader(code int) { l.pieces <- piece{at: time.Now(), code: code} }
+
+func (l *lagger) Write(data []byte) (int, error) {
+	l.pieces <- piece{at: time.Now(), data: bytes.Clone(data)}
+	return len(data), nil
+}
+
+// Flush does nothing: each piece is flushed when it is written.
+func (l *lagger) Flush() {}
 
 // Timeout answers 504 after a while, like an API server whose etcd does not
 // answer. The request does not reach the server.

@@ -103,6 +103,7 @@ func TestFaults(t *testing.T) {
 			body: `{"kind":"Status"`},
 		{name: "internal error", fault: faults.Status{Code: 500}, handler: long, code: 500, body: `{"kind":"Status"`},
 		{name: "delay", fault: faults.Delay{For: 50 * time.Millisecond}, handler: long, code: 200, body: body, served: 1, atLeast: 50 * time.Millisecond},
+		{name: "lag", fault: faults.Lag{For: 50 * time.Millisecond}, handler: long, code: 200, body: body, served: 1, atLeast: 50 * time.Millisecond},
 		{name: "timeout", fault: faults.Timeout{After: 50 * time.Millisecond}, handler: long, code: 504, body: `{"kind":"Status"`, atLeast: 50 * time.Millisecond},
 		{name: "drop", fault: faults.Drop{}, handler: long, broken: true},
 		{name: "cut", fault: faults.Cut{After: 1000}, handler: long, code: 200, body: body[:1000], broken: true, served: 1},

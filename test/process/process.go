@@ -119,7 +119,7 @@ func (program Program) Prepare(t *testing.T, c *harness.Cluster, as *rest.Config
 	}
 	p := &Process{Log: &Log{}, Probes: FreeAddress(t), Metrics: FreeAddress(t), Done: make(chan error, 1)}
 	p.Cmd = exec.Command(path, append([]string{
-		"--leader-elect", "--leader-election-namespace=" + Namespace, "--kubeconfig=" + c.WriteKubeconfig(t, as),
+		"--leader-elect", "--leader-election-namespace=" + Namespace, "--kubeconfig=" + c.WriteKubeconfig(t, lagging(t, as)),
 		"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-address=" + p.Probes,
 	}, args...)...)
 	p.Cmd.Env = append(os.Environ(), "PEQUOD_CACHE_DIR="+cmp.Or(program.Cache, t.TempDir()))
