@@ -1,7 +1,9 @@
 package effect
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 
@@ -9,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/source"
@@ -30,59 +31,99 @@ func (s *step) apply(ctx context.Context, a *v1alpha1.ReceiverApply) error {
 	if !s.Kinds.allows(kind.GroupKind()) {
 		return refuse("kind %s is not allowed; see --receiver-kinds of pequod-actions", kind.GroupKind())
 	}
-	client, err := s.resource(kind)
+	objects, err := s.resource(kind)
 	if err != nil {
 		return err
 	}
 	unlock := s.locks.lock(s.namespace + "/" + object.GetName())
 	defer unlock()
+	return s.put(ctx, objects, object)
+}
+
+// put applies an object, unless it was done for this message. Most often it is one request: the object
+// is new, or it has the version that the last write has left.
+func (s *step) put(ctx context.Context, objects resource, object *unstructured.Unstructured) error {
+	last, known := s.versions.take(s.written(objects, object))
+	exists := known // as far as is known
+	if known && has(last.received, s.receipt, s.Now()) {
+		known = false // it may have been deleted since
+	}
 	for try := 0; ; try++ {
-		exists, err := s.write(ctx, client, object.DeepCopy())
-		// If the object was made meanwhile, others have its fields. If it was deleted meanwhile, its
-		// resourceVersion is a bad request.
-		raced := apierrors.IsConflict(err) && (!exists || !conflicts(err)) || exists && apierrors.IsBadRequest(err) && try == 0
+		if !exists {
+			if err := s.create(ctx, objects, object.DeepCopy()); !conflicts(err) {
+				return err
+			}
+		}
+		if !known {
+			current, err := objects.client.Get(ctx, object.GetName(), metav1.GetOptions{})
+			if exists = !apierrors.IsNotFound(err); !exists && try < maxConflicts { // it was deleted meanwhile
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			last = versionOf(current, s.receiver)
+		}
+		if has(last.received, s.receipt, s.Now()) {
+			s.versions.put(s.written(objects, object), last)
+			s.result.Repeated++
+			return nil
+		}
+		err := s.change(ctx, objects, object.DeepCopy(), last)
+		// If the object was deleted meanwhile, its resourceVersion is a bad request.
+		raced := apierrors.IsConflict(err) && !conflicts(err) || apierrors.IsBadRequest(err) && try == 0
 		if !raced || try == maxConflicts {
 			return err
 		}
+		known = false
 	}
 }
 
-// write applies an object, unless it was done for this message. It reports whether the object was
-// there before.
-func (s *step) write(ctx context.Context, client dynamic.ResourceInterface, object *unstructured.Unstructured) (exists bool, err error) {
-	current, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return false, err
+// create applies an object that nobody has a receipt of: it is new, or no Receiver has changed it. Others
+// are a conflict.
+func (s *step) create(ctx context.Context, objects resource, object *unstructured.Unstructured) error {
+	attempt := rand.Text()[:attemptSize]
+	// The attempt is not a receipt, and the next write drops it. It differs from what any other one
+	// writes, since the same value would be no conflict.
+	received := attempt + " " + add("", s.receipt, s.Now(), s.order.keep)
+	return s.write(ctx, objects, object, received, metav1.ApplyOptions{FieldManager: creatorOf(s.receiver, attempt)})
+}
+
+// change applies an object on top of a version. If the object has another one, it is a conflict.
+func (s *step) change(ctx context.Context, objects resource, object *unstructured.Unstructured, last version) error {
+	object.SetResourceVersion(last.resourceVersion)
+	received := add(last.received, s.receipt, s.Now(), s.order.keep)
+	options := metav1.ApplyOptions{FieldManager: cmp.Or(last.manager, managerOf(s.receiver))}
+	err := s.write(ctx, objects, object, received, options)
+	if conflictsInReceipts(err) {
+		// All Receivers write the annotation. The object still has the resourceVersion that was
+		// read, or this write conflicts, too. So nothing else is taken over.
+		options.Force = true
+		err = s.write(ctx, objects, object, received, options)
 	}
-	var received string
-	if exists = err == nil; exists {
-		received = current.GetAnnotations()[v1alpha1.AnnotationReceived]
-		object.SetResourceVersion(current.GetResourceVersion())
-	}
-	now := s.Now()
-	if has(received, s.receipt, now) {
-		s.result.Repeated++
-		return exists, nil
-	}
+	return err
+}
+
+// write applies an object with its receipts.
+func (s *step) write(ctx context.Context, objects resource, object *unstructured.Unstructured, received string, options metav1.ApplyOptions) error {
 	annotations := object.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[v1alpha1.AnnotationReceived] = add(received, s.receipt, now, s.order.keep)
+	annotations[v1alpha1.AnnotationReceived] = received
 	object.SetAnnotations(annotations)
-	options := metav1.ApplyOptions{FieldManager: managerOf(s.receiver)}
-	_, err = client.Apply(ctx, object.GetName(), object, options)
-	if exists && conflictsInReceipts(err) {
-		// All Receivers write the annotation. The object still has the resourceVersion that was
-		// read, or this write conflicts, too. So nothing else is taken over.
-		options.Force = true
-		_, err = client.Apply(ctx, object.GetName(), object, options)
-	}
+	stored, err := objects.client.Apply(ctx, object.GetName(), object, options)
 	if err != nil {
-		return exists, err
+		return err
 	}
+	s.versions.put(s.written(objects, object), versionOf(stored, s.receiver))
 	s.result.Changed++
-	return exists, nil
+	return nil
+}
+
+// written is the name of the version that the Receiver has left of an object.
+func (s *step) written(objects resource, object *unstructured.Unstructured) string {
+	return objects.name + " " + object.GetName() + " " + s.receiver
 }
 
 // objectOf returns the object that an expression has yielded. Its metadata has names, labels and

@@ -31,7 +31,10 @@ type Effects struct {
 	Kinds  Kinds
 	Now    func() time.Time
 
-	locks locks
+	locks    locks
+	lists    batches[listing]
+	requests batches[request]
+	versions versions
 }
 
 // Result counts the effects of a message.
@@ -62,7 +65,7 @@ func (e *Effects) Perform(ctx context.Context, r *v1alpha1.Receiver, m source.Me
 		return result, &source.Error{Class: source.Failed, Message: err.Error()}
 	}
 	for i, do := range r.Spec.Do {
-		s := &step{Effects: e, client: client, namespace: r.Namespace, receiver: r.Name, order: order, receipt: receiptOf(string(r.UID), i, order.key), result: &result}
+		s := &step{Effects: e, client: client, namespace: r.Namespace, account: r.Spec.ServiceAccountName, receiver: r.Name, order: order, receipt: receiptOf(string(r.UID), i, order.key), result: &result}
 		switch {
 		case do.Reconcile != nil:
 			err = s.reconcile(ctx, do.Reconcile)

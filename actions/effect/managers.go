@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,13 +22,33 @@ const (
 
 // managerOf returns the field manager of a Receiver. Two Receivers that share one would remove each
 // other's fields. A Receiver that is made again with its name goes on with its fields.
-func managerOf(receiver string) string {
-	if name := managerPrefix + receiver; len(name) <= maxManager {
+func managerOf(receiver string) string { return shortened(receiver, maxManager) }
+
+// shortened returns the field manager of a Receiver with limited size.
+func shortened(receiver string, size int) string {
+	if name := managerPrefix + receiver; len(name) <= size {
 		return name
 	}
 	sum := sha256.Sum256([]byte(receiver))
 	digest := "." + hex.EncodeToString(sum[:8])
-	return managerPrefix + receiver[:maxManager-len(managerPrefix)-len(digest)] + digest
+	return managerPrefix + receiver[:size-len(managerPrefix)-len(digest)] + digest
+}
+
+// creatorOf returns the field manager for an object that a Receiver creates. No attempt to create an
+// object has the manager of another one, so it conflicts with the receipts of all others: it can't
+// overwrite them. The manager owns the fields of the Receiver for as long as the object exists.
+func creatorOf(receiver, attempt string) string { return creators(receiver) + attempt }
+
+// creators is the beginning of the managers of all attempts of a Receiver to create objects.
+func creators(receiver string) string { return shortened(receiver, maxManager-attemptSize-1) + "/" }
+
+// attemptSize is the length of the name of an attempt.
+const attemptSize = 26
+
+// applied reports whether a Receiver has applied fields of an object.
+func applied(fields metav1.ManagedFieldsEntry, receiver string) bool {
+	return fields.Operation == metav1.ManagedFieldsOperationApply && fields.Subresource == "" &&
+		(fields.Manager == managerOf(receiver) || strings.HasPrefix(fields.Manager, creators(receiver)))
 }
 
 // conflicts reports whether a write conflicts with fields of other managers.

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
@@ -95,6 +96,19 @@ func TestManagerOf(t *testing.T) {
 			t.Errorf("%s: the manager is %s, as of %s", name, manager, names[manager])
 		}
 		names[manager] = name
+		attempt := rand.Text()[:attemptSize]
+		creator := creatorOf(name, attempt)
+		if len(creator) > maxManager || !strings.HasSuffix(creator, "/"+attempt) {
+			t.Errorf("%s: the creator is %s", name, creator)
+		}
+		for _, by := range []string{manager, creator} {
+			for _, other := range []string{name, "other"} {
+				entry := metav1.ManagedFieldsEntry{Manager: by, Operation: metav1.ManagedFieldsOperationApply}
+				if got := applied(entry, other); got != (other == name) {
+					t.Errorf("%s has applied fields of %s: %t", by, other, got)
+				}
+			}
+		}
 	}
 	if got := managerOf("infra-runs"); got != "pequod-receiver/infra-runs" {
 		t.Errorf("manager %s", got)
