@@ -106,7 +106,7 @@ func (h *Handler) serve(w http.ResponseWriter, request *http.Request) *refusal {
 	if !limit.rate.AllowN(h.Now(), 1) {
 		return tooMany
 	}
-	leave := limit.enter(ctx)
+	leave := limit.enter(ctx, request.ContentLength)
 	if leave == nil {
 		return tooMany
 	}

@@ -5,17 +5,22 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
+
+	"github.com/pequod-io/pequod/actions/source"
 )
 
 // The limits of one Receiver.
 const (
 	maxRate = 1000 // requests in a second
-	// maxInFlight is the number of requests that are processed at once. Their bodies are in
+	// maxInFlight limits the bodies of the requests that are processed at once, in bytes. They are in
 	// memory.
-	maxInFlight = 16
+	maxInFlight = 16 * source.MaxBody
+	// minWeight is what a small body counts: 128 requests are processed at once.
+	minWeight = maxInFlight / 128
 	// maxWait is how long a request may wait for others.
 	maxWait = 10 * time.Second
 	// maxWaiting is the number of requests that wait.
@@ -27,7 +32,7 @@ const (
 // limit is the limit of one Receiver.
 type limit struct {
 	rate    *rate.Limiter
-	slots   chan struct{}
+	bodies  *semaphore.Weighted
 	waiting chan struct{}
 }
 
@@ -46,13 +51,14 @@ func (l *limits) get(uid types.UID) *limit {
 	if known, ok := l.of.Get(uid); ok {
 		return known.(*limit)
 	}
-	fresh := &limit{rate.NewLimiter(maxRate, 2*maxRate), make(chan struct{}, maxInFlight), make(chan struct{}, maxWaiting)}
+	fresh := &limit{rate.NewLimiter(maxRate, 2*maxRate), semaphore.NewWeighted(maxInFlight), make(chan struct{}, maxWaiting)}
 	l.of.Add(uid, fresh)
 	return fresh
 }
 
-// enter waits for a slot. It returns nil if too many requests wait, or if none has ended in time.
-func (l *limit) enter(ctx context.Context) (leave func()) {
+// enter waits until a body may be read. size is its size, or negative if it is unknown. enter returns nil
+// if too many requests wait, or if none has ended in time.
+func (l *limit) enter(ctx context.Context, size int64) (leave func()) {
 	select {
 	case l.waiting <- struct{}{}:
 		defer func() { <-l.waiting }()
@@ -61,10 +67,12 @@ func (l *limit) enter(ctx context.Context) (leave func()) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	select {
-	case l.slots <- struct{}{}:
-		return func() { <-l.slots }
-	case <-ctx.Done():
+	weight := max(size, minWeight)
+	if size < 0 {
+		weight = source.MaxBody
+	}
+	if l.bodies.Acquire(ctx, weight) != nil {
 		return nil
 	}
+	return func() { l.bodies.Release(weight) }
 }
