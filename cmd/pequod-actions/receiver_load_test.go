@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,74 +11,160 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/test/chaos"
+	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/process"
 )
 
-// TestReceiverLoad sends 10,000 messages as fast as one replica takes them: first such that a filter
-// leaves out, and then such that have an effect. It measures how many are acknowledged in a second.
-// Each effect happens once.
+// The messages of each part of the load, the connections of their sender, and the objects of the parts
+// that change the same ones again and again. Each of these objects remembers 100 messages.
+const (
+	loadMessages = 5000
+	loadSenders  = 64
+	loadObjects  = loadMessages / 100
+)
+
+// TestReceiverLoad sends messages as fast as one replica takes them, and measures how many are
+// acknowledged in a second: such that a filter leaves out, such that request reconciliations of a few
+// objects, such that apply new objects, and such that change a few objects again and again. Each effect
+// happens once. What the API server takes without a Receiver is the most that there can be.
 func TestReceiverLoad(t *testing.T) {
 	if !chaos.Soaks() {
 		t.Skip("make soak runs it")
 	}
 	e := newEnv(t)
-	e.Apply(t, hookRights+"---"+orders)
+	e.Apply(t, strings.Replace(hookRights, "resources: [actions], verbs: [get, list, patch]}", `resources: [actions], verbs: [get, list, patch]}
+- {apiGroups: [shop.example.com], resources: [orders], verbs: [list]}`, 1)+"---"+orders)
 	address := process.FreeAddress(t)
-	p := e.run(t, "--receiver-kinds=Order.shop.example.com", "--receiver-addr="+address)
+	l := &load{env: e, address: "http://" + address}
+	l.p = e.run(t, "--receiver-kinds=Order.shop.example.com", "--receiver-addr="+address)
 	e.receiver(t, "hook", "\n  source: {webhook: {type: github, secretRef: {name: hook}}}\n  filter: body.size > 0"+applyOrder)
-	url := "http://" + address + e.receiving(t, "hook", "Receiving")
-	const messages = 10000
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	for _, test := range []struct {
-		name string
-		size int
-	}{{"left out", 0}, {"applied", 1}} {
-		_, cpu := usage(t, p)
-		began := time.Now()
-		var busy atomic.Int32
-		var senders sync.WaitGroup
-		next := make(chan int)
-		for range 64 {
-			senders.Go(func() {
-				for i := range next {
-					body := fmt.Sprintf(`{"name": "order-%d", "size": %d}`, i, test.size)
-					for {
-						code := sendWith(t, client, url, fmt.Sprint(test.name, i), body, nil)
-						if code == 200 {
-							break
-						}
-						if code != 429 && code != 503 && code != 0 {
-							t.Errorf("the answer is %d", code)
-							break
-						}
-						busy.Add(1)
-						time.Sleep(20 * time.Millisecond) // as a sender does
-					}
-				}
-			})
-		}
-		for i := range messages {
-			next <- i
-		}
-		close(next)
-		senders.Wait()
-		took := time.Since(began)
-		memory, end := usage(t, p)
-		t.Logf("%s: %d messages in %s, %.0f in a second, %.2f ms of a core each, %d answers 429 or 503, %d MB", test.name, messages, took.Round(10*time.Millisecond),
-			messages/took.Seconds(), (end-cpu)/messages*1000, busy.Load(), memory>>20)
+	e.receiver(t, "asks", `
+  source: {webhook: {type: github, secretRef: {name: hook}}}
+  do:
+  - reconcile: {apiVersion: shop.example.com/v1, kind: Order, selector: {}, when: object.metadata.name == body.name}
+`)
+	hook, asks := e.receiving(t, "hook", "Receiving"), e.receiving(t, "asks", "Receiving")
+	few := func(kind string) func(int) string {
+		return func(i int) string { return fmt.Sprintf(`{"name": "%s-%d", "size": %d}`, kind, i%loadObjects, 1+i%10) }
 	}
+	l.flood(t, "left out", hook, func(i int) string { return fmt.Sprintf(`{"name": "order-%d", "size": 0}`, i) })
+	for i := range loadObjects {
+		e.Apply(t, fmt.Sprintf("{apiVersion: shop.example.com/v1, kind: Order, metadata: {name: asked-%d}, spec: {size: 1}}", i))
+	}
+	written := e.watchOrders(t)
+	l.flood(t, "reconciliations of the same objects", asks, few("asked"))
+	l.plain(t)
+	l.flood(t, "new objects", hook, func(i int) string { return fmt.Sprintf(`{"name": "order-%d", "size": 1}`, i) })
+	l.flood(t, "changes of the same objects", hook, few("changed"))
 	list, err := e.Await(t, "shop.example.com/v1", "Order", "").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	objects := 0
 	for _, order := range list.Items {
-		if n := len(strings.Fields(order.GetAnnotations()["pequod.io/received"])); n != 1 || order.GetGeneration() != 1 {
-			t.Errorf("%s: %d messages, generation %d", order.GetName(), n, order.GetGeneration())
+		name, want := order.GetName(), loadMessages/loadObjects
+		switch {
+		case strings.HasPrefix(name, "plain-"):
+			continue
+		case strings.HasPrefix(name, "order-"):
+			want = 1
+			if order.GetGeneration() != 1 {
+				t.Errorf("%s: generation %d", name, order.GetGeneration())
+			}
+		}
+		objects++
+		if n := strings.Count(order.GetAnnotations()["pequod.io/received"], ":"); n != want {
+			t.Errorf("%s: %d messages", name, n)
 		}
 	}
-	if done := fmt.Sprintf("pequod_receiver_deliveries_total{result=\"done\",source=\"webhook\"} %d\n", messages); len(list.Items) != messages || !strings.Contains(e.scrape(t, p), done) {
-		t.Errorf("%d orders; the metrics haven't %s", len(list.Items), done)
+	if objects != loadMessages+2*loadObjects {
+		t.Errorf("%d orders", objects)
 	}
+	written.mu.Lock()
+	requests := 0
+	for name, n := range written.of {
+		if strings.HasPrefix(name, "asked-") {
+			requests += n
+		}
+	}
+	written.mu.Unlock()
+	t.Logf("%d requests for reconciliations were %d writes", loadMessages, requests)
+	done := fmt.Sprintf("pequod_receiver_deliveries_total{result=\"done\",source=\"webhook\"} %d\n", 3*loadMessages)
+	harness.Eventually(t, patience, func(context.Context) error {
+		if !strings.Contains(e.scrape(t, l.p), done) {
+			return fmt.Errorf("the metrics haven't %s", done)
+		}
+		return nil
+	})
+}
+
+// load is a process that gets messages.
+type load struct {
+	*env
+	p       *process.Process
+	address string
+}
+
+// flood sends messages to a webhook, and logs how many are acknowledged in a second.
+func (l *load) flood(t *testing.T, what, path string, body func(int) string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: loadSenders}}
+	var busy atomic.Int32
+	_, cpu := usage(t, l.p)
+	took := each(func(i int) {
+		for {
+			code := sendWith(t, client, l.address+path, fmt.Sprint(what, i), body(i), nil)
+			if code == 200 {
+				return
+			}
+			if code != 429 && code != 503 && code != 0 {
+				t.Errorf("the answer is %d", code)
+				return
+			}
+			busy.Add(1)
+			time.Sleep(20 * time.Millisecond) // as a sender does
+		}
+	})
+	memory, end := usage(t, l.p)
+	t.Logf("%s: %d messages in %s, %.0f in a second, %.2f ms of a core each, %d answers 429 or 503, %d MB", what, loadMessages, took.Round(10*time.Millisecond),
+		loadMessages/took.Seconds(), (end-cpu)/loadMessages*1000, busy.Load(), memory>>20)
+}
+
+// plain applies as many objects as fast as the API server takes them, without a Receiver.
+func (l *load) plain(t *testing.T) {
+	t.Helper()
+	orders := l.Await(t, "shop.example.com/v1", "Order", "")
+	took := each(func(i int) {
+		order := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "shop.example.com/v1", "kind": "Order", "spec": map[string]any{"size": int64(1)},
+			"metadata": map[string]any{"name": fmt.Sprint("plain-", i), "annotations": map[string]any{"pequod.io/received": "AAAAAAAAAAAAAAAA:tgwk2p"}},
+		}}
+		if _, err := orders.Apply(t.Context(), order.GetName(), order, metav1.ApplyOptions{FieldManager: "plain"}); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Logf("without a Receiver: %d objects applied in %s, %.0f in a second", loadMessages, took.Round(10*time.Millisecond), loadMessages/took.Seconds())
+}
+
+// each calls f for each message, as many at once as there are senders.
+func each(f func(int)) time.Duration {
+	began := time.Now()
+	next := make(chan int)
+	var senders sync.WaitGroup
+	for range loadSenders {
+		senders.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range loadMessages {
+		next <- i
+	}
+	close(next)
+	senders.Wait()
+	return time.Since(began)
 }
