@@ -13,8 +13,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -224,14 +226,15 @@ func (q *queue) bury(ctx context.Context, message amqp091.Delivery, m source.Mes
 // messageOf returns the message of a delivery.
 func messageOf(d amqp091.Delivery) source.Message {
 	headers := http.Header{}
-	for name, value := range d.Headers {
-		if text, ok := value.(string); ok {
-			headers.Set(name, text)
+	// Names that differ in their case only are one header, so the order of its values must be fixed.
+	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
+		if text, ok := d.Headers[name].(string); ok {
+			headers.Add(name, text)
 		}
 	}
-	for name, value := range map[string]string{"type": d.Type, "routing-key": d.RoutingKey, "content-type": d.ContentType} {
-		if value != "" {
-			headers.Set(name, value)
+	for _, property := range []struct{ name, value string }{{"type", d.Type}, {"routing-key", d.RoutingKey}, {"content-type", d.ContentType}} {
+		if property.value != "" {
+			headers.Set(property.name, property.value)
 		}
 	}
 	return source.New(d.MessageId, headers, d.Body)

@@ -128,3 +128,18 @@ func TestQueue(t *testing.T) {
 		}
 	}
 }
+
+// TestHeaders checks that a message has the same headers whenever it is delivered, although names may
+// differ in their case only, and that properties of the message go before headers.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	delivery := amqp091.Delivery{
+		Headers: amqp091.Table{"x-team": "a", "X-Team": "b", "X-TEAM": "c", "number": int32(1), "type": "forged"}, Type: "order", RoutingKey: "orders", Body: []byte("{}"),
+	}
+	want := map[string]any{"x-team": "c, b, a", "type": "order", "routing-key": "orders"}
+	for range 50 {
+		if diff := cmp.Diff(want, messageOf(delivery).Headers); diff != "" {
+			t.Fatalf("headers (-want +got): %s", diff)
+		}
+	}
+}
