@@ -41,6 +41,8 @@ type inbox struct {
 	// due is the time of the next poll, and woken is set if it comes early.
 	due   time.Time
 	woken bool
+	// begunAt is the time at which the last poll began.
+	begunAt time.Time
 	// cancel ends the poll in flight, or is nil.
 	cancel   context.CancelFunc
 	finished *round

@@ -126,9 +126,18 @@ func Setup(mgr manager.Manager, o Options) (*Controller, error) {
 	}))
 }
 
+// minPause is the shortest time between the last poll and one that [Controller.Wake] asks for: an object
+// may change all the time. It is the shortest interval.
+const minPause = time.Second
+
 // Wake has a Monitor polled soon. It may be called before the controller has started.
 func (c *Controller) Wake(name types.NamespacedName) {
-	c.r.change(name, func(k *known) { k.due = time.Time{}; k.woken = true })
+	c.r.change(name, func(k *known) {
+		if next := k.begunAt.Add(minPause); next.Before(k.due) {
+			k.due = next
+		}
+		k.woken = true
+	})
 	c.r.wake(name)
 }
 

@@ -29,7 +29,7 @@ func (s *session) poll() time.Duration {
 		return wait
 	}
 	ctx, cancel := context.WithCancel(r.work)
-	k.cancel, k.woken = cancel, false
+	k.cancel, k.woken, k.begunAt = cancel, false, s.now
 	k.due = s.now.Add(jitter(k.plan.Interval))
 	m, plan := s.m.DeepCopy(), k.plan
 	r.running.Go(func() {

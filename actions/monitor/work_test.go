@@ -97,3 +97,51 @@ func TestEnded(t *testing.T) {
 		t.Error("a result from before the pause is kept")
 	}
 }
+
+// TestWake polls an object that changes all the time once in a second, and one that has not changed for
+// longer at once.
+func TestWake(t *testing.T) {
+	t.Parallel()
+	m := &v1alpha1.Monitor{}
+	m.Namespace, m.Name, m.Generation = "shop", "app", 1
+	began := time.Now()
+	now := began
+	r := &reconciler{
+		Options: Options{Prober: two{}, Metrics: &counts{}, Now: func() time.Time { return now }}, work: t.Context(),
+		memory: memory{of: map[types.NamespacedName]*known{}},
+	}
+	name := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
+	k, _ := r.get(name, m.UID)
+	k.plan, k.generation = &verdict.Plan{Interval: time.Hour, Timeout: time.Minute}, 1
+	c := &Controller{r}
+	// look reconciles the Monitor, and returns the number of polls so far and when the next one is due.
+	look := func() (int64, time.Duration) {
+		s := &session{reconciler: r, m: m, known: k, now: now, next: &v1alpha1.MonitorStatus{}}
+		wait := s.poll()
+		r.running.Wait()
+		return k.Polls / 2, wait // of two targets
+	}
+	if polls, _ := look(); polls != 1 {
+		t.Fatalf("%d polls at the start", polls)
+	}
+	const changes, pause = 100, 50 * time.Millisecond
+	for range changes {
+		now = now.Add(pause)
+		c.Wake(name)
+		if _, wait := look(); wait > minPause {
+			t.Fatalf("the next poll is in %s", wait)
+		}
+	}
+	if polls, want := k.Polls/2, int64(1+now.Sub(began)/minPause); polls != want {
+		t.Errorf("%d changes in %s: %d polls, want %d", changes, now.Sub(began), polls, want)
+	}
+	if _, wait := look(); wait < 50*time.Minute {
+		t.Errorf("without a change, the next poll is in %s", wait)
+	}
+	now = now.Add(time.Minute)
+	before := k.Polls / 2
+	c.Wake(name)
+	if polls, _ := look(); polls != before+1 {
+		t.Errorf("%d polls after a change, want %d", polls, before+1)
+	}
+}
