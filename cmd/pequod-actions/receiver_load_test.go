@@ -22,7 +22,7 @@ import (
 // that change the same ones again and again. Each of these objects remembers 100 messages.
 const (
 	loadMessages = 5000
-	loadSenders  = 64
+	loadSenders  = 256
 	loadObjects  = loadMessages / 100
 )
 

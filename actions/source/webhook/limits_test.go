@@ -16,7 +16,7 @@ func TestEnter(t *testing.T) {
 		size int64
 		want int
 	}{
-		{"empty", 0, 128}, {"small", 2048, 128}, {"large", source.MaxBody, 16}, {"unknown", -1, 16}, {"medium", 4 * minWeight, 32},
+		{"empty", 0, 256}, {"small", 2048, 256}, {"large", source.MaxBody, 16}, {"unknown", -1, 16}, {"medium", 4 * minWeight, 64},
 	} {
 		synctest.Test(t, func(t *testing.T) { // maxWait takes no time
 			l := newLimits().get("uid")
