@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pequod-io/pequod/test/tied"
 )
 
 // patience is how long a server may take to start on a busy machine.
@@ -36,8 +38,8 @@ type Database struct {
 	URL string
 
 	bin    string
-	dir    string // of the socket, with data below it
-	as     *syscall.SysProcAttr
+	dir    string              // of the socket, with data below it
+	as     *syscall.Credential // or nil
 	cmd    *exec.Cmd
 	output *bytes.Buffer
 	exited chan struct{} // closed when cmd has ended
@@ -121,13 +123,13 @@ func (d *Database) own() error {
 	if err != nil {
 		return err
 	}
-	d.as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	d.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	return os.Chown(d.dir, int(uid), int(gid))
 }
 
 func (d *Database) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(d.bin, name), args...)
-	cmd.Dir, cmd.SysProcAttr = d.dir, d.as
+	cmd.Dir, cmd.SysProcAttr = d.dir, &syscall.SysProcAttr{Credential: d.as}
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+d.dir)
 	return cmd
 }
@@ -164,7 +166,7 @@ func (d *Database) launch() error {
 	d.output = &bytes.Buffer{}
 	cmd := d.command("postgres", "-D", d.data(), "-k", d.dir, "-h", "", "-c", "fsync=off", "-c", "shared_buffers=16MB")
 	cmd.Stdout, cmd.Stderr = d.output, d.output
-	if err := cmd.Start(); err != nil {
+	if err := tied.Start(cmd); err != nil {
 		return err
 	}
 	exited := make(chan struct{})

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pequod-io/pequod/test/tied"
 )
 
 // program is the server of Debian's package. The one in the PATH needs the user rabbitmq.
@@ -84,9 +86,8 @@ func Start(t testing.TB) *Broker {
 // run starts a process and kills it when the test ends.
 func run(t testing.TB, cmd *exec.Cmd) (ended chan struct{}) {
 	t.Helper()
-	// The server is a script with children.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
+	// The server is a script with children, which are in its process group.
+	if err := tied.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	ended = make(chan struct{})
