@@ -6,9 +6,10 @@ import (
 	"syscall"
 )
 
-// reserve binds a free port without listening, and returns its address: connections to it are
-// refused, and no other process is given the port. This process may listen at the address.
-func reserve() (*os.File, string, error) {
+// Reserve binds a free port without listening, and returns its address: connections to it are
+// refused, and no other process is given the port until the file is closed. A process that is told the
+// address may listen at it.
+func Reserve() (*os.File, string, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		return nil, "", err

@@ -77,7 +77,7 @@ func Start(upstream *rest.Config, seed uint64) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fault proxy: %w", err)
 	}
-	port, address, err := reserve()
+	port, address, err := Reserve()
 	if err != nil {
 		return nil, fmt.Errorf("fault proxy: reserving a port: %w", err)
 	}

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,6 +25,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -208,15 +208,16 @@ func Get(ctx context.Context, url, token string) (int, string, error) {
 	return answer.StatusCode, string(body), err
 }
 
-// FreeAddress returns an address that nothing listens on.
+// FreeAddress returns an address that nothing listens on. Its port is given to nobody else until the test
+// ends, so a program that starts later can listen at it.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, address, err := faults.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { port.Close() }) // it has no data
+	return address
 }
 
 // Log is what the program logs.

@@ -5,7 +5,6 @@ package rabbitmq
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/tied"
 )
 
@@ -102,16 +102,20 @@ func run(t testing.TB, cmd *exec.Cmd) (ended chan struct{}) {
 	return ended
 }
 
-// freePorts returns ports that nothing listens on.
+// freePorts returns ports that nothing listens on, and that nobody else is given until the test ends.
 func freePorts(t testing.TB, n int) (ports []string) {
 	t.Helper()
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		reserved, address, err := faults.Reserve()
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
-		ports = append(ports, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
+		t.Cleanup(func() { reserved.Close() }) // it has no data
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports = append(ports, port)
 	}
 	return ports
 }
