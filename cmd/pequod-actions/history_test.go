@@ -105,12 +105,8 @@ func TestHistory(t *testing.T) {
 	rows(t, server, 12, "revisions WHERE name = 'web'")
 	rows(t, server, 3, "revisions WHERE name = 'going'")
 	rows(t, server, 1, "runs WHERE name = 'later'")
-	metrics := e.scrape(t, p)
-	for _, want := range []string{`pequod_history_missed_total{table="revisions"} 2`, `pequod_history_stored_total{table="revisions"} 15`, `pequod_history_stored_total{table="runs"} 2`} {
-		if !strings.Contains(metrics, want+"\n") {
-			t.Errorf("no %s in the metrics", want)
-		}
-	}
+	// Rows are counted after they are stored.
+	e.metrics(t, p, `pequod_history_missed_total{table="revisions"} 2`, `pequod_history_stored_total{table="revisions"} 15`, `pequod_history_stored_total{table="runs"} 2`)
 	p.Stop(t)
 	if strings.Contains(p.Log.String(), postgres.Password) {
 		t.Error("the log has the password")
@@ -146,6 +142,21 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: %[2]s}]`, role, e.Nam
 		return nil
 	})
 	return text
+}
+
+// metrics waits until the metrics of the program have lines: what a test sees of the program may not be
+// counted yet.
+func (e *env) metrics(t *testing.T, p *process.Process, lines ...string) {
+	t.Helper()
+	harness.Eventually(t, patience, func(context.Context) error {
+		text := e.scrape(t, p)
+		for _, line := range lines {
+			if !strings.Contains(text, line+"\n") {
+				return fmt.Errorf("the metrics have no %s", line)
+			}
+		}
+		return nil
+	})
 }
 
 // TestHistoryFlags checks the flags of the history.

@@ -152,7 +152,8 @@ func TestMonitor(t *testing.T) {
 	e.monitored(t, "my-app", reason("RuleHolds"))
 	e.AwaitEvent(t, patience, "Monitor", "my-app", "RuleFired", "unhealthy has fired for web")
 	e.AwaitEvent(t, patience, "Pod", "web", "StateChanged", "has changed")
-	_ = p.Cmd.Process.Kill() // it runs
+	e.AwaitEvent(t, patience, "Monitor", "my-app", "StateChanged", "has changed") // it is sent by itself
+	_ = p.Cmd.Process.Kill()                                                      // it runs
 	<-p.Done
 	polls := len(a.Polls())
 	e.watch(t, withoutLease...)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/test/chaos"
-	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/process"
 )
 
@@ -92,13 +90,7 @@ func TestReceiverLoad(t *testing.T) {
 	}
 	written.mu.Unlock()
 	t.Logf("%d requests for reconciliations were %d writes", loadMessages, requests)
-	done := fmt.Sprintf("pequod_receiver_deliveries_total{result=\"done\",source=\"webhook\"} %d\n", 3*loadMessages)
-	harness.Eventually(t, patience, func(context.Context) error {
-		if !strings.Contains(e.scrape(t, l.p), done) {
-			return fmt.Errorf("the metrics haven't %s", done)
-		}
-		return nil
-	})
+	e.metrics(t, l.p, fmt.Sprintf(`pequod_receiver_deliveries_total{result="done",source="webhook"} %d`, 3*loadMessages))
 }
 
 // load is a process that gets messages.

@@ -11,6 +11,7 @@ import (
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/hosts/rabbitmq"
 	"github.com/pequod-io/pequod/test/hosts/sqs"
@@ -71,12 +72,26 @@ func TestReceiverAMQP(t *testing.T) {
 			return nil
 		})
 	}
+	// ready waits until a number of messages are in the queue, beside those that are not acknowledged.
+	ready := func(want int) {
+		t.Helper()
+		harness.Eventually(t, patience, func(context.Context) error {
+			queue, err := channel.QueueDeclarePassive("orders", true, false, false, false, nil)
+			if err != nil || queue.Messages != want {
+				return fmt.Errorf("%d messages: %v", queue.Messages, err)
+			}
+			return nil
+		})
+	}
 	publish(0, 5)
 	applied(5)
+	ready(0)
 	if err := proxy.Down(); err != nil {
 		t.Fatal(err)
 	}
 	publish(5, 10)
+	// The program has two of them, and can't acknowledge any.
+	ready(3)
 	b.Cut()
 	if err := proxy.Up(); err != nil {
 		t.Fatal(err)
@@ -85,16 +100,24 @@ func TestReceiverAMQP(t *testing.T) {
 	b.Cut()
 	publish(10, 12)
 	applied(12)
-	if _, twice := written.counts(); len(twice) > 0 {
-		t.Errorf("applied twice: %v", twice)
-	}
+	ready(0)
+	// The effect is stored, and its answer is lost. Then so is the connection to the broker, so the message
+	// is delivered again.
+	proxy.Inject(faults.Rule{Verbs: []string{"apply"}, Resources: []string{"orders.shop.example.com"}, Faults: []faults.Fault{faults.Cut{}}})
+	publish(12, 13)
+	applied(13)
+	b.Cut()
+	proxy.Inject()
 	harness.Eventually(t, patience, func(context.Context) error {
-		queue, err := channel.QueueDeclarePassive("orders", true, false, false, false, nil)
-		if err != nil || queue.Messages != 0 {
-			return fmt.Errorf("%d messages: %v", queue.Messages, err)
+		if !strings.Contains(e.scrape(t, p), `pequod_receiver_deliveries_total{result="repeated",source="amqp"}`) {
+			return fmt.Errorf("no message was found to be a repetition")
 		}
 		return nil
 	})
+	if _, twice := written.counts(); len(twice) > 0 {
+		t.Errorf("applied twice: %v", twice)
+	}
+	ready(0)
 	if strings.Contains(p.Log.String(), "guest:guest") {
 		t.Error("the log has the credentials of the broker")
 	}

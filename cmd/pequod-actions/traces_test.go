@@ -181,7 +181,7 @@ func TestTraces(t *testing.T) {
 		}
 	}
 	c.search(t, e.Cluster)
-	for _, h := range c.headers {
+	for _, h := range c.requests() {
 		if h.Get("Content-Type") != "application/x-protobuf" {
 			t.Errorf("headers: %v", h)
 		}
