@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxBatch is the number of callers that share one call. It is less than the number of messages
+	// maxBatch is the number of messages that share one write. It is less than the number of messages
 	// that an object remembers, so that each of them is remembered.
 	maxBatch = maxReceipts / 2
 	// batchTimeout limits one call. The caller that began it may have left.
@@ -30,9 +30,9 @@ type caller[T any] struct {
 	done chan struct{} // is closed after the call
 }
 
-// join has an item processed by a call that begins after join was called. All calls of a name must
-// process items in the same way. If ctx ends first, the item must not be read.
-func (b *batches[T]) join(ctx context.Context, name string, item *T, call func(context.Context, []*T)) error {
+// join has an item processed by a call that begins after join was called, with most items at once. All
+// calls of a name must process items in the same way. If ctx ends first, the item must not be read.
+func (b *batches[T]) join(ctx context.Context, name string, most int, item *T, call func(context.Context, []*T)) error {
 	c := caller[T]{item, make(chan struct{})}
 	b.mu.Lock()
 	q, running := b.of[name]
@@ -42,7 +42,7 @@ func (b *batches[T]) join(ctx context.Context, name string, item *T, call func(c
 		}
 		q = &queue[T]{}
 		b.of[name] = q
-		go b.work(context.WithoutCancel(ctx), name, q, call)
+		go b.work(context.WithoutCancel(ctx), name, most, q, call)
 	}
 	q.waiting = append(q.waiting, c)
 	b.mu.Unlock()
@@ -55,10 +55,10 @@ func (b *batches[T]) join(ctx context.Context, name string, item *T, call func(c
 }
 
 // work processes the items of a name until there are none.
-func (b *batches[T]) work(ctx context.Context, name string, q *queue[T], call func(context.Context, []*T)) {
+func (b *batches[T]) work(ctx context.Context, name string, most int, q *queue[T], call func(context.Context, []*T)) {
 	for {
 		b.mu.Lock()
-		batch := q.waiting[:min(len(q.waiting), maxBatch)]
+		batch := q.waiting[:min(len(q.waiting), most)]
 		if len(batch) == 0 {
 			delete(b.of, name)
 			b.mu.Unlock()

@@ -10,6 +10,9 @@ import (
 	"github.com/pequod-io/pequod/actions/source"
 )
 
+// maxListers is the number of messages that share one list. It is more than there are at once.
+const maxListers = 10000
+
 // listing is the result of a list for one message.
 type listing struct {
 	items []unstructured.Unstructured
@@ -20,7 +23,7 @@ type listing struct {
 // share the next one.
 func (s *step) list(ctx context.Context, objects resource, selector string) ([]unstructured.Unstructured, error) {
 	var result listing
-	err := s.lists.join(ctx, objects.name+" "+selector, &result, func(ctx context.Context, all []*listing) {
+	err := s.lists.join(ctx, objects.name+" "+selector, maxListers, &result, func(ctx context.Context, all []*listing) {
 		var shared listing
 		list, err := objects.client.List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: maxObjects})
 		switch {

@@ -27,6 +27,8 @@ const patience = 3 * time.Minute
 // The effects of a message with a name and data on ConfigMaps.
 var (
 	applies = v1alpha1.ReceiverEffect{Apply: &v1alpha1.ReceiverApply{Object: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": body.name}, "data": body.data}`}}
+	// asksOne requests a reconciliation of the ConfigMap b.
+	asksOne = v1alpha1.ReceiverEffect{Reconcile: &v1alpha1.ReceiverReconcile{APIVersion: "v1", Kind: "ConfigMap", ReceiverTarget: v1alpha1.ReceiverTarget{Name: "b"}}}
 	asks    = v1alpha1.ReceiverEffect{Reconcile: &v1alpha1.ReceiverReconcile{
 		APIVersion: "v1", Kind: "ConfigMap",
 		ReceiverTarget: v1alpha1.ReceiverTarget{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"asked": "yes"}}, When: "object.metadata.name == body.name"},
@@ -104,14 +106,24 @@ func TestRequests(t *testing.T) {
 		{"another replica", other, "6", "a", Result{Changed: 1}, "map[apply:2 get:1]"},
 		{"the same replica again", other, "7", "a", Result{Changed: 1}, "map[apply:1]"},
 		{"the object has another version", r, "8", "a", Result{Changed: 1}, "map[apply:2 get:1]"},
+		{"a request", r, "9", "", Result{Changed: 1}, "map[get:1 patch:1]"},
+		{"another request", r, "10", "", Result{Changed: 1}, "map[patch:1]"},
+		{"a repeated request", r, "9", "", Result{Repeated: 1}, "map[get:1]"},
+		{"a request after it", r, "11", "", Result{Changed: 1}, "map[get:1 patch:1]"},
+		{"a request of another replica", other, "12", "", Result{Changed: 1}, "map[get:1 patch:1]"},
+		{"the requested object has another version", r, "13", "", Result{Changed: 1}, "map[get:1 patch:2]"},
 	} {
-		result, err := step.replica.send(t.Context(), applies, step.id, step.name, step.id)
+		do := applies
+		if step.name == "" {
+			do = asksOne
+		}
+		result, err := step.replica.send(t.Context(), do, step.id, step.name, step.id)
 		if got := step.replica.counts(); err != nil || result != step.result || got != step.want {
 			t.Errorf("%s: %+v with %s, want %+v with %s: %v", step.what, result, got, step.result, step.want, err)
 		}
 	}
-	if n := len(receipts(t, c, "a")); n != 7 {
-		t.Errorf("%d receipts", n)
+	if a, b := len(receipts(t, c, "a")), len(receipts(t, c, "b")); a != 7 || b != 6 {
+		t.Errorf("%d and %d receipts", a, b)
 	}
 	// The fields have one manager, also after changes by another replica.
 	stored, err := c.Client.CoreV1().ConfigMaps(c.Namespace).Get(t.Context(), "a", metav1.GetOptions{})
@@ -265,7 +277,7 @@ func TestBatches(t *testing.T) {
 	var items [maxBatch + 2]int
 	join := func(i int) {
 		callers.Go(func() {
-			if err := b.join(t.Context(), "name", &items[i], call); err != nil {
+			if err := b.join(t.Context(), "name", maxBatch, &items[i], call); err != nil {
 				t.Error(err)
 			}
 		})
@@ -291,7 +303,7 @@ func TestBatches(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	var left int
-	if err := b.join(ended, "name", &left, call); !errors.Is(err, context.Canceled) {
+	if err := b.join(ended, "name", maxBatch, &left, call); !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller got %v", err)
 	}
 	release <- struct{}{}

@@ -18,7 +18,7 @@ type request struct {
 	step       *step
 	annotation string
 	when       v1alpha1.ReceiverExpression
-	// object fulfils the condition. It is nil if the object wasn't read yet.
+	// object is the object as it fulfilled the condition after the message had arrived, or nil.
 	object *unstructured.Unstructured
 
 	outcome outcome
@@ -38,10 +38,15 @@ const (
 // ask sets an annotation of one object to the time, unless it was done for this message. Messages that
 // arrive while the object is written share the next write, which has the receipts of all of them.
 func (s *step) ask(ctx context.Context, objects resource, name string, r *request) error {
-	if err := s.requests.join(ctx, objects.name+" "+name, r, func(ctx context.Context, all []*request) {
+	key := objects.name + " " + name
+	if err := s.requests.join(ctx, key, maxBatch, r, func(ctx context.Context, all []*request) {
 		unlock := s.locks.lock(s.namespace + "/" + name)
 		defer unlock()
-		annotate(ctx, objects, name, all)
+		w := &writing{resource: objects, name: name, all: all}
+		last, known := s.versions.take(key)
+		if w.perform(ctx, last, known); w.stored != nil {
+			s.versions.put(key, versionOf(w.stored, ""))
+		}
 	}); err != nil {
 		return err
 	}
@@ -54,43 +59,60 @@ func (s *step) ask(ctx context.Context, objects resource, name string, r *reques
 	return r.err
 }
 
-// annotate performs the requests of one object in one write. After a conflict it reads the object
-// again.
-func annotate(ctx context.Context, objects resource, name string, all []*request) {
-	object := all[len(all)-1].object
+// writing performs the requests of one object in one write.
+type writing struct {
+	resource
+	name string
+	all  []*request
+	// read is the object if it was read for these requests, or nil.
+	read *unstructured.Unstructured
+	// stored is the object as it was written, or nil.
+	stored *unstructured.Unstructured
+}
+
+// perform begins with the newest version that is known, and reads the object after a conflict. A version
+// that was not read may be too old: it doesn't show that all requests are repetitions.
+func (w *writing) perform(ctx context.Context, last version, known bool) {
+	unread := false
+	for _, r := range w.all {
+		if r.object == nil {
+			unread = unread || r.when != ""
+		} else if listed := versionOf(r.object, ""); !known || listed.newer(last) {
+			last, known = listed, true
+		}
+	}
 	for try := 0; ; try++ {
-		read := object == nil
 		var err error
-		if read {
-			object, err = objects.client.Get(ctx, name, metav1.GetOptions{})
+		if try > 0 || unread || !known {
+			if w.read, err = w.client.Get(ctx, w.name, metav1.GetOptions{}); err == nil {
+				last = versionOf(w.read, "")
+			}
 		}
 		if err == nil {
-			err = write(ctx, objects, object, read, all)
+			err = w.write(ctx, last)
 		}
-		if err == nil {
+		switch {
+		case err == nil && (w.stored != nil || w.read != nil):
 			return
-		}
-		if !apierrors.IsConflict(err) || try == maxConflicts {
-			for _, r := range all {
+		case err != nil && (!apierrors.IsConflict(err) || try == maxConflicts):
+			for _, r := range w.all {
 				if r.outcome != unselected {
 					r.err = err
 				}
 			}
 			return
 		}
-		object = nil
 	}
 }
 
-// write sets the annotations that are requested of an object. If read is set, the object may be
-// another one than that which fulfilled the conditions.
-func write(ctx context.Context, objects resource, object *unstructured.Unstructured, read bool, all []*request) error {
-	received := object.GetAnnotations()[v1alpha1.AnnotationReceived]
+// write writes on top of a version, unless all requests are repetitions or about other objects.
+func (w *writing) write(ctx context.Context, last version) error {
+	received := last.received
 	annotations := map[string]any{}
-	for _, r := range all {
+	for _, r := range w.all {
 		r.outcome, r.err = unselected, nil
-		if read || r.object == nil {
-			selected, err := r.step.selected(r.when, object)
+		if w.read != nil { // otherwise the object was selected
+			selected, err := r.step.selected(r.when, w.read)
 			if r.err = err; !selected {
 				continue
 			}
@@ -108,10 +130,13 @@ func write(ctx context.Context, objects resource, object *unstructured.Unstructu
 		return nil
 	}
 	annotations[v1alpha1.AnnotationReceived] = received
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": object.GetResourceVersion(), "annotations": annotations}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": last.resourceVersion, "annotations": annotations}})
 	if err != nil {
 		return err
 	}
-	_, err = objects.client.Patch(ctx, object.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	w.stored, err = w.client.Patch(ctx, w.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	if err != nil {
+		w.stored = nil
+	}
 	return err
 }
