@@ -7,7 +7,6 @@ import (
 	"cuelang.org/go/cue"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/pequod-io/pequod/api/action"
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
@@ -90,20 +89,4 @@ func (d *decoder) located(q graph.Problem, field string) problem.Problem {
 		p.Path = graph.NodePath(q.Node, d.authored(q.Node, q.Field))
 	}
 	return p
-}
-
-// checkActions checks the Actions among the resources.
-func (d *decoder) checkActions() {
-	for _, n := range d.nodes {
-		spec := action.Spec(n.object)
-		if spec == nil {
-			continue
-		}
-		for _, p := range action.Check(spec) {
-			field := fieldpath.Concat("resource.spec", p.Path)
-			p.Rule, p.Position = problem.RuleGraph, d.positionOf(n.id, field)
-			p.Path = graph.NodePath(n.id, d.authored(n.id, field))
-			d.problems = append(d.problems, p)
-		}
-	}
 }

@@ -46,7 +46,6 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (Result, proble
 	for _, q := range read.Problems() {
 		d.problems = append(d.problems, d.located(q, strings.TrimPrefix(q.Field, "spec.")))
 	}
-	d.checkActions()
 	if !r.AllowSecrets {
 		d.refuseSecrets()
 	}
@@ -72,21 +71,6 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (Result, proble
 	}
 	d.problems = append(d.problems, seal(rg)...)
 	return Result{Graph: rg, Owned: read.Owned(), Positions: d.positions()}, d.problems
-}
-
-// checkNodes calls [Options.Check] for every node. The decoded nodes have the
-// same order as the nodes of the graph.
-func (r *Renderer) checkNodes(rg *v1alpha1.ResourceGraph, d *decoder) {
-	if r.Check == nil {
-		return
-	}
-	for i, n := range rg.Spec.Graph.Nodes {
-		for _, p := range r.Check(n, d.nodes[i].object) {
-			p.Position = d.positionOf(n.ID, p.Path)
-			p.Path = graph.NodePath(n.ID, d.authored(n.ID, p.Path))
-			d.problems = append(d.problems, p)
-		}
-	}
 }
 
 // newGraph returns the graph of an instance without its nodes. Its name is a

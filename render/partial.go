@@ -26,7 +26,7 @@ func CheckPartial(output cue.Value, isPlaceholder func(string) bool) problem.Lis
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Namespace = "default"
 	rg.Spec.Graph = *g
-	d.checkActions()
+	d.checkPartial(g.Nodes)
 	found := d.problems
 	for _, q := range graph.Check(rg) {
 		found = append(found, d.located(q, q.Field))

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/source"
+	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // apply applies the object that a message describes.
 func (s *step) apply(ctx context.Context, a *v1alpha1.ReceiverApply) error {
-	value, err := expression.Eval(overMessage, string(a.Object), s.order.vars)
+	value, err := expression.Eval(expression.Message(), string(a.Object), s.order.vars)
 	if err != nil {
 		return refuse("object: %v", err)
 	}

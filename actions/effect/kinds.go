@@ -43,12 +43,3 @@ func (k Kinds) reconciles(kind schema.GroupKind) bool {
 	own := kind.Group == v1alpha1.Group && slices.Contains([]string{"Action", "ResourceGraph", "Transform"}, kind.Kind)
 	return own || isFlux(kind.Group) || k.allows(kind)
 }
-
-// kindOf returns the kind of the objects to reconcile.
-func kindOf(r *v1alpha1.ReceiverReconcile) (schema.GroupVersionKind, error) {
-	if r.APIVersion == "" {
-		return v1alpha1.GroupVersion.WithKind(r.Kind), nil
-	}
-	version, err := schema.ParseGroupVersion(r.APIVersion)
-	return version.WithKind(r.Kind), err
-}

@@ -6,16 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/source"
-	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/v1alpha1"
-)
-
-// The environments of expressions over a message, and over a message and an object.
-var (
-	overMessage = reference.NewVariables("headers", "body", "id", "digest")
-	overObject  = reference.NewVariables("headers", "body", "id", "digest", "object")
 )
 
 // defaultKeep is how long messages are remembered.
@@ -49,7 +42,7 @@ func decide(spec *v1alpha1.ReceiverSpec, m source.Message, now time.Time) (order
 		return o, err
 	}
 	if spec.Filter != "" {
-		pass, err := expression.Bool(overMessage, string(spec.Filter), o.vars)
+		pass, err := expression.Bool(expression.Message(), string(spec.Filter), o.vars)
 		if err != nil {
 			return o, fmt.Errorf("filter: %w", err)
 		}
@@ -60,7 +53,7 @@ func decide(spec *v1alpha1.ReceiverSpec, m source.Message, now time.Time) (order
 	if d := spec.Dedupe; d != nil {
 		o.keep = duration(d.Keep, defaultKeep)
 		if d.Key != "" {
-			key, err := expression.String(overMessage, string(d.Key), o.vars)
+			key, err := expression.String(expression.Message(), string(d.Key), o.vars)
 			if err != nil {
 				return o, fmt.Errorf("dedupe.key: %w", err)
 			}
@@ -78,7 +71,7 @@ func fresh(r *v1alpha1.ReceiverReplay, vars map[string]any, now time.Time) error
 	if r == nil {
 		return nil
 	}
-	value, err := expression.Eval(overMessage, string(r.Timestamp), vars)
+	value, err := expression.Eval(expression.Message(), string(r.Timestamp), vars)
 	if err != nil {
 		return fmt.Errorf("replay.timestamp: %w", err)
 	}

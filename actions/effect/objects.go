@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/source"
+	"github.com/pequod-io/pequod/api/expression"
+	"github.com/pequod-io/pequod/api/receiver"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -38,7 +39,7 @@ type step struct {
 
 // reconcile requests a reconciliation of objects.
 func (s *step) reconcile(ctx context.Context, r *v1alpha1.ReceiverReconcile) error {
-	kind, err := kindOf(r)
+	kind, err := receiver.Kind(r)
 	if err != nil {
 		return &source.Error{Class: source.Failed, Message: err.Error()}
 	}
@@ -116,7 +117,7 @@ func (s *step) selected(when v1alpha1.ReceiverExpression, object *unstructured.U
 	for name, value := range s.order.vars {
 		vars[name] = value
 	}
-	pass, err := expression.Bool(overObject, string(when), vars)
+	pass, err := expression.Bool(expression.MessageObject(), string(when), vars)
 	if err != nil {
 		return false, &source.Error{Class: source.Refused, Message: fmt.Sprintf("when: %s: %v", object.GetName(), err)}
 	}

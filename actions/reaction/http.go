@@ -13,12 +13,12 @@ import (
 
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/executor"
-	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/monitor"
 	"github.com/pequod-io/pequod/actions/probe"
 	"github.com/pequod-io/pequod/actions/runs"
 	"github.com/pequod-io/pequod/actions/verdict"
+	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 

@@ -2,7 +2,6 @@ package receiver
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -68,7 +67,7 @@ func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Dur
 		s.progressing(reasonPaused, "the label "+v1alpha1.LabelPaused+" stops the Receiver")
 		return 0
 	}
-	if err := errors.Join(r.effects.Check(&a.Spec), checkSource(&a.Spec.Source)); err != nil {
+	if err := r.effects.Check(&a.Spec); err != nil {
 		r.consumers.end(name)
 		s.stalled(reasonInvalid, err.Error())
 		return 0

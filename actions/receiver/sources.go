@@ -16,47 +16,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/actions/egress"
-	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/source"
 	"github.com/pequod-io/pequod/actions/source/amqp"
 	"github.com/pequod-io/pequod/actions/source/poll"
 	"github.com/pequod-io/pequod/actions/source/sqs"
-	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 const (
 	defaultAttempts = 5
 	defaultEvery    = time.Minute
-	minEvery        = 10 * time.Second
 )
 
 // backoff is the time before a connection, a request or a message is tried again.
 var backoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 6, Cap: time.Minute}
-
-// checkSource returns why a source can't be used, or nil.
-func checkSource(s *v1alpha1.ReceiverSource) error {
-	p := s.Poll
-	if p == nil {
-		return nil
-	}
-	var found []error
-	check := func(field string, env *reference.Variables, expr v1alpha1.ReceiverExpression) {
-		if expr == "" {
-			return
-		}
-		if err := expression.Check(env, string(expr)); err != nil {
-			found = append(found, fmt.Errorf("spec.source.poll.%s: %w", field, err))
-		}
-	}
-	check("items", poll.OverBody, p.Items)
-	check("key", poll.OverItem, p.Key)
-	if every(p) < minEvery {
-		found = append(found, fmt.Errorf("spec.source.poll.every: must be at least %s", minEvery))
-	}
-	return errors.Join(found...)
-}
 
 func every(p *v1alpha1.PollSource) time.Duration {
 	if d, err := time.ParseDuration(string(p.Every)); err == nil {

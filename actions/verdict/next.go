@@ -10,8 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/rules"
+	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"

@@ -13,12 +13,13 @@ import (
 
 	"github.com/pequod-io/pequod/actions/simulate"
 	"github.com/pequod-io/pequod/actions/verdict"
+	"github.com/pequod-io/pequod/api/outside"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
-	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/render/ownkinds"
 )
 
 // monitorTestOptions are the flags of monitor test.
@@ -76,7 +77,7 @@ func (o *monitorTestOptions) run(ctx context.Context, env command.Env) error {
 	}
 	plan, err := verdict.Compile(m)
 	if err != nil {
-		return located(file, verdict.Problems(err))
+		return located(file, outside.Problems(err))
 	}
 	answers, err := simulate.ReadRecording(recorded)
 	if err != nil {
@@ -120,7 +121,7 @@ func monitorOf(doc yamlfile.Document, raw []byte) (*v1alpha1.Monitor, error) {
 	if err := utiljson.Unmarshal(raw, &object); err != nil {
 		return nil, doc.Problem(err)
 	}
-	if found := input.OwnKinds().Check(object); len(found) > 0 {
+	if found := ownkinds.Catalog().Check(object); len(found) > 0 {
 		return nil, located(doc, found)
 	}
 	m := &v1alpha1.Monitor{}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -15,6 +16,7 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/render/ownkinds"
 )
 
 // Graph is a graph of the input: a ResourceGraph document, or the rendered graph of
@@ -195,6 +197,9 @@ func readGraph(doc yamlfile.Document, namespace string) (Graph, problem.List) {
 	for _, p := range read.Problems() {
 		ps = append(ps, placed(doc, g, p))
 	}
+	for _, p := range ownProblems(g) {
+		ps = append(ps, placed(doc, g, p))
+	}
 	for _, v := range g.Spec.Graph.Violations {
 		p := graph.ViolationProblem(v)
 		p.Position = doc.PosOf(nil)
@@ -208,6 +213,22 @@ func readGraph(doc yamlfile.Document, namespace string) (Graph, problem.List) {
 	}
 	g.Spec.RenderHash = hash
 	return Graph{g, doc.PosOf(nil), false, read.Owned()}, ps
+}
+
+// ownProblems returns the problems of nodes with kinds of Pequod, such as Action.
+func ownProblems(g *v1alpha1.ResourceGraph) (all []graph.Problem) {
+	for _, n := range g.Spec.Graph.Nodes {
+		var object map[string]any
+		if n.Resource == nil || json.Unmarshal(n.Resource.Raw, &object) != nil {
+			continue // graph.Read has the problem
+		}
+		for _, p := range ownkinds.Check(n, object) {
+			field := p.Path
+			p.Path = graph.NodePath(n.ID, field)
+			all = append(all, graph.Problem{Node: n.ID, Field: field, Problem: p})
+		}
+	}
+	return all
 }
 
 // nameProblems checks the name and namespace of a graph, which the API server

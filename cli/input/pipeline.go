@@ -119,9 +119,6 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 		return sum, err
 	}
 	opts := render.Options{AllowSecrets: f.AllowSecrets, Check: f.NodeCheck}
-	if opts.Check == nil {
-		opts.Check = checkOwn()
-	}
 	opts.Policies, err = f.LoadPolicies(ctx)
 	if err != nil {
 		return sum, err

@@ -14,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/render/kinds"
+	"github.com/pequod-io/pequod/render/ownkinds"
 )
 
 // SchemaFlags are the flags that name definitions of custom kinds. The kinds of
@@ -36,7 +37,7 @@ func (f *SchemaFlags) AddFlags(cmd *cobra.Command) {
 // LoadSchemas returns the schemas of the kinds of Kubernetes, of Pequod, and of those defined
 // by --crd. Its errors have the position of the definition.
 func (f *SchemaFlags) LoadSchemas(ctx context.Context) (*kinds.Catalog, error) {
-	c := OwnKinds()
+	c := ownkinds.Catalog()
 	err := f.EachCRD(ctx, func(content []byte) error {
 		custom, err := kinds.ParseDefinition(content)
 		if err == nil {

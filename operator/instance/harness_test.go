@@ -82,6 +82,19 @@ package app
 			}
 		}
 		outputs: text: "$from": "first.data.text"
+		if input.spec.text == "unwatched" {
+			nodes: watch: resource: {
+				apiVersion: "platform.pequod.io/v1alpha1"
+				kind:       "Monitor"
+				metadata: {name: input.metadata.name, namespace: input.metadata.namespace}
+				spec: {
+					serviceAccountName: "a"
+					target: url: "https://example.com"
+					probe: graphql: query: "{ health }"
+					rules: [{name: "ill", when: "state.mood == 'bad'"}]
+				}
+			}
+		}
 		if input.spec.text == "broken" {
 			nodes: first: resource: data: text: "other"
 		}

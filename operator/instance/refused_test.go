@@ -30,6 +30,7 @@ func TestRefused(t *testing.T) {
 		name, spec, reason, message, event string
 	}{
 		{"cue", "{text: broken}", "CueRenderFailed", "nodes.first.resource.data.text: conflicting values", "CueRenderFailed: /app.cue:"},
+		{"outside", "{text: unwatched}", "CueRenderFailed", "nodes.watch.resource.spec.rules[0]: (ill) reads mood, which the query doesn't select", "CueRenderFailed: /app.cue:"},
 		{"policy", "{text: forbidden}", "PolicyViolation", "spec.text: must not be forbidden (/app.cue:", "PolicyViolation: spec.text: must not be forbidden"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

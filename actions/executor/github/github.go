@@ -27,9 +27,6 @@ import (
 // publicServer is the API of github.com.
 const publicServer = "https://api.github.com"
 
-// maxInputs is the number of inputs that GitHub takes.
-const maxInputs = 25
-
 // Times of GitHub.
 const (
 	// listedWithin is how long a run may be missing in lists after its dispatch.
@@ -72,18 +69,7 @@ func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 			found = append(found, fmt.Errorf("githubWorkflow.%s is required", required.field))
 		}
 	}
-	// These are also rules of the CRD, but a check may take a part over from the spec.
-	count := len(g.Inputs)
-	if g.KeyInput != "" {
-		count++
-	}
-	if count > maxInputs {
-		found = append(found, fmt.Errorf("githubWorkflow.inputs: GitHub takes at most %d inputs, with keyInput", maxInputs))
-	}
-	if _, set := g.Inputs[g.KeyInput]; set {
-		found = append(found, errors.New("githubWorkflow.inputs has the input keyInput, whose value pequod-actions sets"))
-	}
-	return found
+	return append(found, executor.Static(request)...)
 }
 
 // Plans implements [executor.Executor].

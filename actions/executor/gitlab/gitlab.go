@@ -22,14 +22,12 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/api/action"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // publicServer is gitlab.com.
 const publicServer = "https://gitlab.com"
-
-// defaultKey is the variable that gets the key of a run.
-const defaultKey = "PEQUOD_RUN"
 
 // listedWithin is how long a pipeline may be missing in lists after the request that creates it:
 // the server may go on with a request whose client is gone.
@@ -62,11 +60,7 @@ func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 			found = append(found, fmt.Errorf("gitlabPipeline.%s is required", required.field))
 		}
 	}
-	// This is also a rule of the CRD, but a check may take a part over from the spec.
-	if _, set := g.Variables[keyVariable(g)]; set {
-		found = append(found, errors.New("gitlabPipeline.variables has the variable keyVariable, whose value pequod-actions sets"))
-	}
-	return found
+	return append(found, executor.Static(request)...)
 }
 
 // Plans implements [executor.Executor].
@@ -78,7 +72,9 @@ func (e *Executor) Approve(context.Context, executor.Run, string) error {
 }
 
 // keyVariable returns the variable that gets the key of a run.
-func keyVariable(g *v1alpha1.GitLabPipeline) string { return cmp.Or(g.KeyVariable, defaultKey) }
+func keyVariable(g *v1alpha1.GitLabPipeline) string {
+	return cmp.Or(g.KeyVariable, action.DefaultKeyVariable)
+}
 
 // serverOf returns the address of the API of a request.
 func serverOf(run executor.Run) string {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pequod-io/pequod/actions/executor"
-	"github.com/pequod-io/pequod/actions/expression"
+	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -40,11 +40,7 @@ func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 	if c := h.Cancel; c != nil {
 		expressions = append(expressions, struct{ field, expr string }{"cancel.url", string(c.URL)})
 	}
-	var found []error
-	// Rules of CRDs can't read fields of any type.
-	if h.Body != nil && h.BodyFrom != "" {
-		found = append(found, errors.New("http: at most one of body and bodyFrom is allowed"))
-	}
+	found := executor.Static(request)
 	for _, x := range expressions {
 		if x.expr == "" {
 			continue

@@ -1,17 +1,15 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/api/action"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -23,30 +21,7 @@ func New(jobs Jobs) *Executor { return &Executor{jobs} }
 
 // Check implements [executor.Executor].
 func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
-	t, err := template(request.Job)
-	if err != nil {
-		return []error{fmt.Errorf("job.template: %w", err)}
-	}
-	var found []error
-	if len(t.Spec.Containers) == 0 {
-		found = append(found, errors.New("job.template.spec.containers: at least one container is required"))
-	}
-	if p := t.Spec.RestartPolicy; p != "" && p != corev1.RestartPolicyNever && p != corev1.RestartPolicyOnFailure {
-		found = append(found, fmt.Errorf("job.template.spec.restartPolicy: must be Never or OnFailure, not %s", p))
-	}
-	return found
-}
-
-// template returns the Pod template of a request. Unknown fields are errors, since they would have
-// no effect.
-func template(j *v1alpha1.JobExecutor) (*corev1.PodTemplateSpec, error) {
-	t := &corev1.PodTemplateSpec{}
-	d := json.NewDecoder(bytes.NewReader(j.Template.Raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(t); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return executor.Static(request)
 }
 
 // Plans implements [executor.Executor].
@@ -64,7 +39,7 @@ func (e *Executor) Find(ctx context.Context, run executor.Run) (*executor.Observ
 
 // Begin implements [executor.Executor].
 func (e *Executor) Begin(ctx context.Context, run executor.Run) (*executor.Observation, error) {
-	t, err := template(run.Request.Job)
+	t, err := action.JobTemplate(run.Request.Job)
 	if err != nil {
 		return nil, &executor.Error{Class: executor.Terminal, Message: "job.template: " + err.Error()}
 	}

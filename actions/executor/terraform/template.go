@@ -1,18 +1,12 @@
 package terraform
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/actions/executor/job"
 	"github.com/pequod-io/pequod/actions/executor/terraform/runner"
-	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/api/action"
 )
 
 // container is the name of the container with OpenTofu, and dir the directory of the volume that it
@@ -34,47 +28,10 @@ const user = 65532
 // seconds.
 const gracePeriod = 300
 
-// decode returns the template of a request, whose first container is that with OpenTofu.
-func decode(t *v1alpha1.TerraformExecutor) (*corev1.PodTemplateSpec, error) {
-	template := &corev1.PodTemplateSpec{}
-	if t.Template != nil {
-		d := json.NewDecoder(bytes.NewReader(t.Template.Raw))
-		d.DisallowUnknownFields()
-		if err := d.Decode(template); err != nil {
-			return nil, err
-		}
-	}
-	spec := &template.Spec
-	at := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == container })
-	first := corev1.Container{Name: container}
-	if at >= 0 {
-		first = spec.Containers[at]
-		spec.Containers = slices.Delete(spec.Containers, at, at+1)
-	}
-	spec.Containers = append([]corev1.Container{first}, spec.Containers...)
-	return template, nil
-}
-
-// checkTemplate returns the errors of a template.
-func checkTemplate(t *v1alpha1.TerraformExecutor) []error {
-	template, err := decode(t)
-	if err != nil {
-		return []error{fmt.Errorf("terraform.template: %w", err)}
-	}
-	var found []error
-	if p := template.Spec.RestartPolicy; p != "" && p != corev1.RestartPolicyNever {
-		found = append(found, fmt.Errorf("terraform.template.spec.restartPolicy: must be Never, not %s", p))
-	}
-	if c := template.Spec.Containers[0]; c.Image != "" || len(c.Command) > 0 || len(c.Args) > 0 || c.WorkingDir != "" {
-		found = append(found, errors.New("terraform.template.spec.containers: the container tofu has the image of terraform.image, and the command of pequod-actions; remove image, command, args and workingDir"))
-	}
-	return found
-}
-
 // template returns the template of a Job of a run.
 func (e *Executor) template(run executor.Run, mode runner.Mode, more ...string) (*corev1.PodTemplateSpec, error) {
 	t := run.Request.Terraform
-	template, err := decode(t)
+	template, err := action.TerraformTemplate(t)
 	if err != nil {
 		return nil, &executor.Error{Class: executor.Terminal, Message: "terraform.template: " + err.Error()}
 	}

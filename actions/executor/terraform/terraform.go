@@ -56,7 +56,7 @@ func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 	for _, p := range action.CheckTerraform(fields) {
 		found = append(found, fmt.Errorf("terraform.%s: %s", p.Path, p.Message))
 	}
-	return append(found, checkTemplate(t)...)
+	return append(found, executor.Static(request)...)
 }
 
 // Plans implements [executor.Executor].

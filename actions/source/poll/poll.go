@@ -16,19 +16,12 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/pequod-io/pequod/actions/egress"
-	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/source"
-	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/expression"
 )
 
 // MaxItems is the number of items of one response.
 const MaxItems = 500
-
-// The environments of the expressions items and key.
-var (
-	OverBody = reference.NewVariables("body")
-	OverItem = reference.NewVariables("item")
-)
 
 // State is what is known about earlier polls.
 type State struct {
@@ -71,7 +64,7 @@ func Next(f Feed, s State, text []byte) (fresh []Item, done []string, err error)
 		m := source.New("", nil, raw)
 		m.Body, m.ID = item, m.Digest
 		if f.Key != "" {
-			if m.ID, err = expression.String(OverItem, f.Key, map[string]any{"item": item}); err != nil {
+			if m.ID, err = expression.String(expression.Item(), f.Key, map[string]any{"item": item}); err != nil {
 				return nil, nil, fmt.Errorf("key of item %d: %w", i, err)
 			}
 		}
@@ -97,7 +90,7 @@ func (f Feed) items(text []byte) ([]any, error) {
 	if f.Items == "" {
 		return []any{body}, nil
 	}
-	value, err := expression.Eval(OverBody, f.Items, map[string]any{"body": body})
+	value, err := expression.Eval(expression.Body(), f.Items, map[string]any{"body": body})
 	if err != nil {
 		return nil, fmt.Errorf("items: %w", err)
 	}

@@ -1,7 +1,8 @@
-// Package expression evaluates the CEL expressions of Actions and Monitors, with the limits and
-// the errors of late references.
+// Package expression evaluates the CEL expressions of Actions, Monitors and Receivers, with the
+// limits and the errors of late references.
 //
-// [Run] is the environment of expressions over the variable run. The others are those of Monitors.
+// [Run] is the environment of expressions over the variable run. The others are those of Monitors
+// and Receivers.
 package expression
 
 import (
@@ -26,6 +27,19 @@ var (
 var Rule = sync.OnceValue(func() *reference.Variables {
 	return reference.NewVariables("state", "old", "target", "monitor", "rule")
 })
+
+// The environments of the expressions of Receivers: over a message, over a message and the object
+// that it is about, and over the body of an answer to a poll and its items.
+var (
+	Message = sync.OnceValue(func() *reference.Variables {
+		return reference.NewVariables("headers", "body", "id", "digest")
+	})
+	MessageObject = sync.OnceValue(func() *reference.Variables {
+		return reference.NewVariables("headers", "body", "id", "digest", "object")
+	})
+	Body = sync.OnceValue(func() *reference.Variables { return reference.NewVariables("body") })
+	Item = sync.OnceValue(func() *reference.Variables { return reference.NewVariables("item") })
+)
 
 // Selects returns the paths of the fields of a variable that an expression reads, as far as they
 // are literal.

@@ -1,11 +1,11 @@
-package input
+package ownkinds
 
 import "testing"
 
-// TestOwnKinds looks up the kinds of Pequod. Each definition can be read.
-func TestOwnKinds(t *testing.T) {
+// TestCatalog looks up the kinds of Pequod. Each definition can be read.
+func TestCatalog(t *testing.T) {
 	t.Parallel()
-	c := OwnKinds()
+	c := Catalog()
 	for _, kind := range []string{"ResourceGraph", "Transform", "Action"} {
 		if _, p := c.Lookup("platform.pequod.io/v1alpha1", kind); p != nil {
 			t.Errorf("%s: %s", kind, p.Message)

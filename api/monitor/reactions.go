@@ -1,4 +1,4 @@
-package verdict
+package monitor
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pequod-io/pequod/actions/expression"
+	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -63,9 +63,9 @@ func checkPatch(raw []byte) error {
 }
 
 // durations returns the errors of the durations of a Monitor.
-func durations(m *v1alpha1.Monitor) []error {
-	found := append(duration("spec.interval", m.Spec.Interval), duration("spec.timeout", m.Spec.Timeout)...)
-	for i, r := range m.Spec.Rules {
+func durations(m *v1alpha1.MonitorSpec) []error {
+	found := append(duration("spec.interval", m.Interval), duration("spec.timeout", m.Timeout)...)
+	for i, r := range m.Rules {
 		at := fmt.Sprintf("spec.rules[%d] (%s): ", i, r.Name)
 		found = append(found, duration(at+"for", r.For)...)
 		found = append(found, duration(at+"cooldown", r.Cooldown)...)
