@@ -27,7 +27,7 @@ func goal(a *v1alpha1.Action) runs.Goal {
 			Outputs   map[string]v1alpha1.ActionExpression
 			Sensitive *v1alpha1.SensitiveOutputs
 		}{spec.Outputs, spec.SensitiveOutputs}),
-		Requested:    a.Annotations[v1alpha1.AnnotationReconcileRequestedAt],
+		Requested:    v1alpha1.RequestedAt(a.Annotations),
 		ApprovedPlan: a.Annotations[v1alpha1.AnnotationApprovedPlan],
 		Cancel:       spec.OnChangeWhileRunning == v1alpha1.ChangeCancel,
 		Deleting:     !a.DeletionTimestamp.IsZero(),

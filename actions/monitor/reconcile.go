@@ -168,7 +168,7 @@ func (s *session) observe(finished *round) {
 
 // request takes the request for a reconciliation: a poll at once.
 func (s *session) request() {
-	value := s.m.Annotations[v1alpha1.AnnotationReconcileRequestedAt]
+	value := v1alpha1.RequestedAt(s.m.Annotations)
 	if len(value) > maxRequested {
 		value = source.OneLine(value, maxRequested)
 	}

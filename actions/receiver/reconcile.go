@@ -60,7 +60,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Duration {
 	s := &status{a, r.Now()}
 	a.Status.ObservedGeneration = a.Generation
-	a.Status.ReconcileRequestedAt = source.OneLine(a.Annotations[v1alpha1.AnnotationReconcileRequestedAt], 256)
+	a.Status.ReconcileRequestedAt = source.OneLine(v1alpha1.RequestedAt(a.Annotations), 256)
 	name := client.ObjectKeyFromObject(a)
 	if a.Labels[v1alpha1.LabelPaused] == "true" {
 		r.consumers.end(name)

@@ -76,6 +76,8 @@ const (
 	// AnnotationReconcileRequestedAt requests a reconciliation each time its value
 	// changes. The value is usually a timestamp, but it may be any string.
 	AnnotationReconcileRequestedAt = "pequod.io/reconcile-requested-at"
+	// AnnotationFluxRequestedAt has the same effect, so that tools that use Flux's annotation work.
+	AnnotationFluxRequestedAt = "reconcile.fluxcd.io/requestedAt"
 	// AnnotationApprovedPlan on an Action approves the plan with a digest, which is the value.
 	AnnotationApprovedPlan = "pequod.io/approved-plan"
 	// LabelRun on a Job of an Action is the key of the run.
@@ -86,9 +88,6 @@ const (
 	// AnnotationReceived on an object has digests of the messages for which Receivers have
 	// changed it, so that none of them changes it twice.
 	AnnotationReceived = "pequod.io/received"
-	// AnnotationFluxRequestedAt has the same effect on Transforms and instances, so that
-	// flux reconcile and tools that use Flux's annotation work.
-	AnnotationFluxRequestedAt = "reconcile.fluxcd.io/requestedAt"
 	// AnnotationPinnedVersion holds an instance at a version of its module. The value is a
 	// version or a digest.
 	AnnotationPinnedVersion = "pequod.io/pinned-version"

@@ -13,8 +13,9 @@ type MonitorStatus struct {
 	// observedGeneration is the generation that the status describes. It is -1 until
 	// pequod-actions has seen the Monitor.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// reconcileRequestedAt is the value of the annotation pequod.io/reconcile-requested-at
-	// that was handled last.
+	// reconcileRequestedAt is the value of the annotation
+	// pequod.io/reconcile-requested-at or reconcile.fluxcd.io/requestedAt that was
+	// handled last.
 	//
 	// +kubebuilder:validation:MaxLength=256
 	ReconcileRequestedAt string `json:"reconcileRequestedAt,omitempty"`

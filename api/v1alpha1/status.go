@@ -28,7 +28,8 @@ type ResourceGraphStatus struct {
 	// until an applier has seen the graph.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// reconcileRequestedAt is the value of the annotation
-	// pequod.io/reconcile-requested-at that was handled last.
+	// pequod.io/reconcile-requested-at or reconcile.fluxcd.io/requestedAt that was
+	// handled last.
 	//
 	// +kubebuilder:validation:MaxLength=256
 	ReconcileRequestedAt string `json:"reconcileRequestedAt,omitempty"`

@@ -28,7 +28,7 @@ func seenGraphOf(rg *v1alpha1.ResourceGraph) seenGraph {
 	return seenGraph{
 		uid: rg.UID, generation: rg.Generation, deleting: rg.DeletionTimestamp != nil, finalizer: graphs.HasFinalizer(rg),
 		suspended: rg.Spec.Suspend || rg.Labels[v1alpha1.LabelPaused] == "true",
-		requested: rg.Annotations[v1alpha1.AnnotationReconcileRequestedAt],
+		requested: v1alpha1.RequestedAt(rg.Annotations),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // beginAfter is how long an execution may take before the status shows that it has begun. A
@@ -51,7 +52,7 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 		return reconcile.Result{}, nil
 	}
 	e := k.entry.Load()
-	t := &task{kind: k, current: e, entry: e, instance: instance, memory: k.remember(key, instance.GetUID()), requested: requestOf(instance)}
+	t := &task{kind: k, current: e, entry: e, instance: instance, memory: k.remember(key, instance.GetUID()), requested: source.OneLine(v1alpha1.RequestedAt(instance.GetAnnotations()), 256)}
 	var err error
 	if t.stored, err = t.memory.storedStatus(instance, t.entry.StatusFields, began); err != nil {
 		return reconcile.Result{}, err

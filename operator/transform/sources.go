@@ -7,6 +7,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/worker"
 )
@@ -109,11 +110,9 @@ func (r *reconciler) loadFailed(t *v1alpha1.Transform, err error, failures int) 
 // patience is the number of evaluations that are repeated without a user's doing.
 const patience = 3
 
-// requested returns the value of the annotation that requests a reconciliation. If there are
-// two, it is the later one of times.
+// requested returns the value of the annotation that requests a reconciliation.
 func requested(t *v1alpha1.Transform) string {
-	value := max(t.Annotations[v1alpha1.AnnotationReconcileRequestedAt], t.Annotations[v1alpha1.AnnotationFluxRequestedAt])
-	return value[:min(len(value), 256)]
+	return source.OneLine(v1alpha1.RequestedAt(t.Annotations), 256)
 }
 
 // interval returns the time between two fetches.
