@@ -73,19 +73,25 @@ func fluxEvent(n Notice) eventv1.Event {
 		InvolvedObject: n.Object, Severity: severity(n), Timestamp: metav1.NewTime(n.At), Message: n.Message, Reason: n.Reason,
 		ReportingController: n.Reporter, ReportingInstance: n.Instance,
 	}
-	group, _, _ := strings.Cut(n.Object.APIVersion, "/")
 	if n.Applied != nil {
 		e.InvolvedObject, e.Message = *n.Applied, of(n.Object)+": "+n.Message
-		group, _, _ = strings.Cut(n.Applied.APIVersion, "/")
-		// Alerts show metadata whose keys begin with the group of the object.
-		e.Metadata = map[string]string{group + "/object": of(n.Object)}
 	}
-	if n.Generation > 0 {
-		if e.Metadata == nil {
-			e.Metadata = map[string]string{}
+	// notification-controller keeps metadata whose keys begin with the group of the object.
+	group, _, _ := strings.Cut(e.InvolvedObject.APIVersion, "/")
+	e.Metadata = map[string]string{}
+	add := func(key, value string) {
+		if value != "" {
+			e.Metadata[group+"/"+key] = value
 		}
+	}
+	if n.Applied != nil {
+		add("object", of(n.Object))
+	}
+	add(eventv1.MetaRevisionKey, n.Revision.Source)
+	add(eventv1.MetaOriginRevisionKey, n.Revision.Origin)
+	if n.Generation > 0 {
 		// It distinguishes events with the same message, which Flux would not show again.
-		e.Metadata[group+"/"+eventv1.MetaTokenKey] = fmt.Sprint(n.Generation)
+		add(eventv1.MetaTokenKey, fmt.Sprint(n.Generation))
 	}
 	return e
 }
@@ -99,6 +105,8 @@ var resources = map[string]string{
 type data struct {
 	Object              corev1.ObjectReference  `json:"object"`
 	AppliedBy           *corev1.ObjectReference `json:"appliedBy,omitempty"`
+	Revision            string                  `json:"revision,omitempty"`
+	OriginRevision      string                  `json:"originRevision,omitempty"`
 	Severity            string                  `json:"severity"`
 	Reason              string                  `json:"reason"`
 	Message             string                  `json:"message"`
@@ -122,7 +130,7 @@ func cloudEvent(n Notice) (event.Event, error) {
 	e.SetTime(n.At)
 	e.SetExtension("severity", severity(n))
 	err := e.SetData(event.ApplicationJSON, data{
-		Object: n.Object, AppliedBy: n.Applied, Severity: severity(n), Reason: n.Reason, Message: n.Message, Count: n.Count,
+		Object: n.Object, AppliedBy: n.Applied, Revision: n.Revision.Source, OriginRevision: n.Revision.Origin, Severity: severity(n), Reason: n.Reason, Message: n.Message, Count: n.Count,
 		Generation: n.Generation, ReportingController: n.Reporter, ReportingInstance: n.Instance,
 	})
 	if err != nil {

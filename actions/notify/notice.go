@@ -25,6 +25,8 @@ type Notice struct {
 	Object corev1.ObjectReference
 	// Applied is the object of Flux that applied Object, nil if none did.
 	Applied *corev1.ObjectReference
+	// Revision is what Applied has applied, if it is known.
+	Revision Revision
 	// Failed is set if somebody has to do something.
 	Failed bool
 	// Reason is a word, and Message one line.

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/outbox"
@@ -128,6 +129,11 @@ func TestFlux(t *testing.T) {
 	if diff := cmp.Diff(want, decode(n)); diff != "" {
 		t.Errorf("applied by Flux (-want +got):\n%s", diff)
 	}
+	n.Revision = Revision{Source: "main@sha1:a", Origin: "main@sha1:b"}
+	want.Metadata["kustomize.toolkit.fluxcd.io/revision"], want.Metadata["kustomize.toolkit.fluxcd.io/originRevision"] = "main@sha1:a", "main@sha1:b"
+	if diff := cmp.Diff(want, decode(n)); diff != "" {
+		t.Errorf("with a revision (-want +got):\n%s", diff)
+	}
 	if AppliedBy(map[string]string{"helm.toolkit.fluxcd.io/name": "web"}) != nil {
 		t.Error("a label alone names an object")
 	}
@@ -135,6 +141,37 @@ func TestFlux(t *testing.T) {
 	limited := &egress.Response{Status: http.StatusTooManyRequests}
 	if Flux.Verdict(limited) != outbox.Delivered || CloudEvents.Verdict(limited) != outbox.Repeat || Flux.Verdict(&egress.Response{Status: 500}) != outbox.Repeat {
 		t.Error("verdicts")
+	}
+}
+
+// TestRevisionOf checks which revision is reported while a Kustomization applies the next one.
+func TestRevisionOf(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		attempted, applied, ready, reason string
+		want                              Revision
+	}{
+		"nothing yet":             {"", "", "", "", Revision{}},
+		"applied":                 {"a", "a", "True", "ReconciliationSucceeded", Revision{"a", "origin"}},
+		"applied, and unhealthy":  {"a", "a", "False", "HealthCheckFailed", Revision{"a", "origin"}},
+		"the next one is applied": {"b", "a", "Unknown", "Progressing", Revision{"b", ""}},
+		"the next is unhealthy":   {"b", "a", "False", "HealthCheckFailed", Revision{"b", ""}},
+		"the next can't be built": {"b", "a", "False", "BuildFailed", Revision{"a", "origin"}},
+		"the first can't be":      {"b", "", "False", "BuildFailed", Revision{}},
+	} {
+		status := map[string]any{"conditions": []any{"other", map[string]any{"type": "Ready", "status": test.ready, "reason": test.reason}}}
+		if test.attempted != "" {
+			status["lastAttemptedRevision"] = test.attempted
+		}
+		if test.applied != "" {
+			status["lastAppliedRevision"], status["lastAppliedOriginRevision"] = test.applied, "origin"
+		}
+		if got := RevisionOf(&unstructured.Unstructured{Object: map[string]any{"status": status}}); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+	if got := RevisionOf(&unstructured.Unstructured{Object: map[string]any{"status": "none"}}); got != (Revision{}) {
+		t.Errorf("another status: %+v", got)
 	}
 }
 
@@ -160,6 +197,10 @@ func TestCloudEvents(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	n.Revision = Revision{Source: "main@sha1:a"}
+	if _, with, err := CloudEvents.Encode(n); err != nil || !bytes.Contains(with, []byte(`"revision":"main@sha1:a"`)) {
+		t.Errorf("with a revision: %s, %v", with, err)
 	}
 	again, _ := OfEvent(failed(nil))
 	if _, same, err := CloudEvents.Encode(again); err != nil || !bytes.Equal(body, same) {

@@ -2,10 +2,13 @@ package notify
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -26,18 +29,23 @@ const (
 type Options struct {
 	Outbox *outbox.Outbox
 	Format Format
+	// Kustomizations reads those that have applied an object, to report its revision. Nil reports none.
+	Kustomizations dynamic.NamespaceableResourceInterface
 }
 
 // notifier puts notices into the outbox.
 type notifier struct {
 	Options
 	client client.Client
+	log    logr.Logger
 	series *lru.Cache // time of the last notice by the UID of an Event
+	// refused logs once that the program may not read Kustomizations.
+	refused sync.Once
 }
 
 // Setup adds the controllers to a manager, whose cache must have what package observe selects.
 func Setup(mgr manager.Manager, o Options) error {
-	n := &notifier{Options: o, client: mgr.GetClient(), series: lru.New(maxSeries)}
+	n := &notifier{Options: o, client: mgr.GetClient(), log: mgr.GetLogger().WithName("notify"), series: lru.New(maxSeries)}
 	if err := observe.Controller(mgr, "notify-events", &eventsv1.Event{}, n.event); err != nil {
 		return err
 	}
@@ -82,7 +90,15 @@ func (n *notifier) graph(ctx context.Context, req reconcile.Request) (reconcile.
 
 // put puts a notice into the outbox.
 func (n *notifier) put(ctx context.Context, notice Notice) error {
+	// Nothing is read for what was sent before.
+	if wanted, err := n.Outbox.Wants(ctx, notice.ID, notice.At); err != nil || !wanted {
+		return err
+	}
 	notice.Applied = n.applied(ctx, notice.Object)
+	var err error
+	if notice.Revision, err = n.revision(ctx, notice.Applied); err != nil {
+		return err
+	}
 	header, body, err := n.Format.Encode(notice)
 	if err != nil {
 		return reconcile.TerminalError(err)

@@ -14,6 +14,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -33,6 +34,7 @@ import (
 // without an address.
 type exportOptions struct {
 	events, format, eventsHeader string
+	revision                     bool
 	parsed                       notify.Format
 	traces, tracesHeader         string
 }
@@ -44,6 +46,8 @@ func (o *exportOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.format, "events-format", string(notify.Flux), "format of these Events: flux or cloudevents")
 	fs.StringVar(&o.eventsHeader, "events-header-file", "",
 		"file with headers that are sent with these Events, one a line, such as Authorization: Bearer TOKEN; default: none")
+	fs.BoolVar(&o.revision, "events-revision", false,
+		"add the revision of the source to Events about objects that a Kustomization of Flux has applied, which is read for each of them")
 	fs.StringVar(&o.traces, "traces-addr", "",
 		"address to which traces of executions are sent with OTLP, such as http://otel-collector.observability.svc:4318/v1/traces; its host must be in --allow-egress; default: none")
 	fs.StringVar(&o.tracesHeader, "traces-header-file", "", "file with headers that are sent with traces; default: none")
@@ -57,6 +61,8 @@ func (o *exportOptions) check(allowed egress.Allowed) (err error) {
 	switch {
 	case o.events == "" && o.eventsHeader != "":
 		return errors.New("--events-header-file goes with --events-addr")
+	case o.events == "" && o.revision:
+		return errors.New("--events-revision goes with --events-addr")
 	case o.events == "" && o.parsed != notify.Flux:
 		return errors.New("--events-format goes with --events-addr")
 	case o.traces == "" && o.tracesHeader != "":
@@ -126,7 +132,18 @@ func (o *exportOptions) setup(m manager.Manager, allowed egress.Allowed, host, n
 	}
 	if o.events != "" {
 		b, err := box("events", o.events, o.eventsHeader, o.parsed.Verdict)
-		if err := cmp.Or(err, notify.Setup(m, notify.Options{Outbox: b, Format: o.parsed})); err != nil {
+		if err != nil {
+			return err
+		}
+		to := notify.Options{Outbox: b, Format: o.parsed}
+		if o.revision {
+			objects, err := dynamic.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+			if err != nil {
+				return err
+			}
+			to.Kustomizations = objects.Resource(notify.Kustomizations)
+		}
+		if err := notify.Setup(m, to); err != nil {
 			return err
 		}
 	}

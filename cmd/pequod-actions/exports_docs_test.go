@@ -17,7 +17,9 @@ import (
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 
+	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/notify"
+	"github.com/pequod-io/pequod/api/reference"
 )
 
 // documented returns the code blocks of docs/notifications.md of a language.
@@ -44,7 +46,8 @@ func accepts(t *testing.T, args []string) *options {
 }
 
 // TestNotificationsDocument builds the kustomization of the document and parses the arguments that it
-// leads to, and those of the commands. The Alert selects what is sent about a graph of its Kustomization.
+// leads to, and those of the commands. The Alert selects what is sent about a graph of its Kustomization, and the
+// Provider gives it a status that isn't that of the Kustomization.
 func TestNotificationsDocument(t *testing.T) {
 	t.Parallel()
 	yamls := documented(t, "yaml")
@@ -102,7 +105,7 @@ func TestNotificationsDocument(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(yamls[2]), &collector); err != nil {
+	if err := yaml.Unmarshal([]byte(yamls[3]), &collector); err != nil {
 		t.Fatal(err)
 	}
 	_, port, _ := strings.Cut(collector.Receivers.OTLP.Protocols.HTTP.Endpoint, ":")
@@ -132,6 +135,23 @@ func TestNotificationsDocument(t *testing.T) {
 	}
 	if e.InvolvedObject.Kind != source.Kind || e.InvolvedObject.Name != source.Name || e.InvolvedObject.Namespace != source.Namespace {
 		t.Errorf("the Alert doesn't select %s", body)
+	}
+	var provider struct {
+		Spec struct{ CommitStatusExpr string }
+	}
+	if err := yaml.Unmarshal([]byte(yamls[2]), &provider); err != nil {
+		t.Fatal(err)
+	}
+	for want, object := range map[string]string{"Kustomization/apps": "", "Kustomization/apps/ResourceGraph shop/web": e.Metadata["kustomize.toolkit.fluxcd.io/object"]} {
+		metadata := map[string]any{"revision": "main@sha1:a"} // without the group, as expressions get it
+		if object != "" {
+			metadata["object"] = object
+		}
+		event := map[string]any{"involvedObject": map[string]any{"kind": e.InvolvedObject.Kind, "name": e.InvolvedObject.Name}, "metadata": metadata}
+		got, err := expression.Eval(reference.NewVariables("event"), provider.Spec.CommitStatusExpr, map[string]any{"event": event})
+		if err != nil || got != want {
+			t.Errorf("the status is %v, want %s: %v", got, want, err)
+		}
 	}
 }
 

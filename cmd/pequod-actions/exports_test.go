@@ -149,8 +149,28 @@ func (e *env) finished(t *testing.T, name string, more map[string]any) {
 	e.SetStatus(t, graphs, "ResourceGraph", name, status)
 }
 
+// kustomizations is the kind of Flux with the fields of its status that are read.
+const kustomizations = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: kustomizations.kustomize.toolkit.fluxcd.io}
+spec:
+  group: kustomize.toolkit.fluxcd.io
+  names: {kind: Kustomization, listKind: KustomizationList, plural: kustomizations, singular: kustomization}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, properties: {
+      spec: {type: object}, status: {type: object, properties: {
+        lastAppliedRevision: {type: string}, lastAppliedOriginRevision: {type: string}, lastAttemptedRevision: {type: string},
+        conditions: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}}
+`
+
 // TestEventsOfFlux sends what happens to an Action and to a graph that Flux has applied, in the format
-// of Flux. The server answers 500 and 429 first. A token that the server of the Action repeats is in
+// of Flux, with the revision that its Kustomization has applied. The server answers 500 and 429 first. A token that the server of the Action repeats is in
 // nothing that is sent, and after a restart nothing is sent again.
 func TestEventsOfFlux(t *testing.T) {
 	t.Parallel()
@@ -173,7 +193,11 @@ subjects: [{kind: ServiceAccount, name: runner}]
 `, canary))
 	e.graph(t, "before")
 	e.executed(t, "before", 1, 2) // long ago
-	p := e.run(t, "--events-addr="+c.URL, "--events-header-file="+header)
+	e.Apply(t, kustomizations)
+	e.Apply(t, "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: apps}, spec: {}}")
+	const revision = "main@sha1:731f7eaddfb6af01cb2173e18f0f75b0ba780ef1"
+	e.SetStatus(t, "kustomize.toolkit.fluxcd.io/v1", "Kustomization", "apps", map[string]any{"lastAppliedRevision": revision, "lastAttemptedRevision": revision})
+	p := e.run(t, "--events-addr="+c.URL, "--events-header-file="+header, "--events-revision")
 	e.host.set(func() { e.host.refuse = 422 })
 	e.Apply(t, fmt.Sprintf(`
 apiVersion: platform.pequod.io/v1alpha1
@@ -199,6 +223,9 @@ spec:
 	got = c.about(t, "Kustomization/apps", "Completed")
 	if want := "ResourceGraph " + e.Namespace + "/web: generation 1: 1 object is ready: created 1, updated 0, deleted 0 in 1.5s"; got.Message != want || got.Severity != "info" {
 		t.Errorf("message %q; want %q", got.Message, want)
+	}
+	if found := got.Metadata["kustomize.toolkit.fluxcd.io/revision"]; found != revision {
+		t.Errorf("revision %q: %v", found, got.Metadata)
 	}
 	for _, h := range c.requests() {
 		if h.Get("Authorization") != "Bearer of-the-collector" {
@@ -314,6 +341,7 @@ func TestExportFlags(t *testing.T) {
 		"--traces-addr=https://elsewhere.example":                                 "--traces-addr: host elsewhere.example is not allowed; see --allow-egress of pequod-actions",
 		"--traces-header-file=/none":                                              "--traces-header-file goes with --traces-addr",
 		"--events-format=cloudevents":                                             "--events-format goes with --events-addr",
+		"--events-revision":                                                       "--events-revision goes with --events-addr",
 		"--events-header-file=/none":                                              "--events-header-file goes with --events-addr",
 		"--events-addr=https://example.com/ --events-header-file=/none":           "--events-header-file: open /none: no such file or directory",
 		"--events-addr=https://example.com/ --events-header-file=exports_test.go": "--events-header-file: exports_test.go:1: not a header such as Authorization: Bearer TOKEN",
