@@ -113,7 +113,7 @@ SOAK ?= 200
 
 soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and check the results
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant|Rollout)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
-	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth|KilledOnce|WorkflowKilledOnce|MonitorLoad|ActionLoad|ReceiverLoad|HistoryLoad)$$' ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth|KilledOnce|WorkflowKilledOnce|TerraformKilledOnce|MonitorLoad|ActionLoad|ReceiverLoad|HistoryLoad)$$' ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions
 
 e2e: ## Build OpenTofu, which takes minutes the first time, and test the executor terraform with it
 	cd test/tofu && $(GO) build -ldflags '-s -w' -o ../../bin/tofu github.com/opentofu/opentofu/cmd/tofu

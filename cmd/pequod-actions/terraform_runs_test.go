@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pequod-io/pequod/test/chaos"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/hosts/tofu"
 	"github.com/pequod-io/pequod/test/process"
@@ -119,6 +120,7 @@ func (f *tofuEnv) request(t *testing.T, name string) {
 
 // TestTerraformKilledOnce kills the program with -9 when a run is recorded, when its input is stored,
 // when its Job exists, while it runs, and when an approved plan has its Job. Each run is applied once.
+// PEQUOD_SOAK is four times as often as it is killed; otherwise that is once at each of these steps.
 func TestTerraformKilledOnce(t *testing.T) {
 	t.Parallel()
 	f := newTerraform(t)
@@ -142,10 +144,13 @@ func TestTerraformKilledOnce(t *testing.T) {
 			return exists(err)
 		},
 	}
-	for i, step := range steps {
+	rounds, approvals, began := chaos.Times(4, len(steps)), 0, time.Now()
+	for i := range rounds {
+		step := steps[i%len(steps)]
 		name, more := fmt.Sprintf("a%d", i), "  outputs: {size: run.outputs.size}"
-		approved := i == len(steps)-1
+		approved := i%len(steps) == len(steps)-1
 		if approved {
+			approvals++
 			more += "\n  approval: Required"
 		}
 		f.terraform(t, name, source, name, "", more)
@@ -170,9 +175,10 @@ func TestTerraformKilledOnce(t *testing.T) {
 	for _, j := range f.list(t) {
 		keys[j.Labels["pequod.io/run"]]++
 	}
-	if len(keys) != len(steps) || len(f.list(t)) != len(steps)+1 {
+	if len(keys) != rounds || len(f.list(t)) != rounds+approvals {
 		t.Errorf("Jobs by key: %v", keys)
 	}
+	t.Logf("%d kills in %s", rounds, time.Since(began).Round(time.Second))
 }
 
 // killRunner kills with -9 the program that has started tofu, which has started the shell with the pid.
