@@ -55,10 +55,16 @@ type Recorder interface {
 // Options configure an outbox. URL, Client, Metrics and Log are required.
 type Options struct {
 	URL string
+	// Header are headers that are added to each request.
+	Header http.Header
 	// HeaderFile is a file with headers that are added to each request, such as
-	// "Authorization: Bearer TOKEN", one a line. It is read for each request; "" means none.
+	// "Authorization: Bearer TOKEN", one a line. They replace those of Header. It is read for each
+	// request; "" means none.
 	HeaderFile string
-	Client     Client
+	// CAFile is a file with the certificates of the authorities that are trusted, as PEM. It is read for each
+	// request; "" means those of the system.
+	CAFile string
+	Client Client
 	// Verdict decides about an answer; nil is [Answer].
 	Verdict func(*egress.Response) Verdict
 	Metrics Recorder

@@ -2,9 +2,11 @@ package outbox
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -332,6 +335,43 @@ func TestMark(t *testing.T) {
 	if m := b.mark(); !m.UpTo.Equal(later) || b.sent.has("100") || !b.sent.has("10") {
 		t.Errorf("up to %s", m.UpTo)
 	}
+}
+
+// TestPrivateAuthority sends a message to a server whose certificate is that of a private authority. The file
+// with the authority is read again for each request, so a mistake in it can be repaired.
+func TestPrivateAuthority(t *testing.T) {
+	t.Parallel()
+	var seen atomic.Pointer[http.Header]
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen.Store(&r.Header) }))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	with := func(o *Options) {
+		o.CAFile, o.Header = file, http.Header{"Authorization": {"Bearer of-the-environment"}, "X-Tenant": {"shop"}}
+	}
+	for name, text := range map[string]string{"none": "", "another": "no certificate"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadCertificates(file); err == nil || !strings.Contains(err.Error(), "no certificate as PEM") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	b := start(t, server.URL, with)
+	b.put(t, "a")
+	b.await(t, "sent 0, failed true, dropped map[], waiting 1")
+	if err := os.WriteFile(file, authority, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.await(t, "sent 1, failed true, dropped map[], waiting 0")
+	if h := *seen.Load(); h.Get("X-Tenant") != "shop" || h.Get("Authorization") != "Bearer "+token {
+		t.Errorf("headers: %v", h)
+	}
+	untrusted := start(t, server.URL, nil)
+	untrusted.put(t, "b")
+	untrusted.await(t, "sent 0, failed true, dropped map[], waiting 1")
 }
 
 // TestHeaders checks files of headers. Their values are in no error.

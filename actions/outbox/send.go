@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -53,6 +54,7 @@ func Answer(answer *egress.Response) Verdict {
 // neither the body of the request nor that of the answer.
 func (b *Outbox) send(ctx context.Context, m Message) (after time.Duration, verdict Verdict, err error) {
 	header := http.Header{}
+	maps.Copy(header, b.Header)
 	maps.Copy(header, m.Header)
 	if b.HeaderFile != "" {
 		added, err := ReadHeaders(b.HeaderFile)
@@ -61,7 +63,13 @@ func (b *Outbox) send(ctx context.Context, m Message) (after time.Duration, verd
 		}
 		maps.Copy(header, added)
 	}
-	answer, err := b.Client.Do(ctx, egress.Request{Method: http.MethodPost, URL: b.URL, Header: header, Body: m.Body})
+	request := egress.Request{Method: http.MethodPost, URL: b.URL, Header: header, Body: m.Body}
+	if b.CAFile != "" {
+		if request.CABundle, err = ReadCertificates(b.CAFile); err != nil {
+			return 0, Repeat, err
+		}
+	}
+	answer, err := b.Client.Do(ctx, request)
 	if err != nil {
 		return 0, Repeat, err
 	}
@@ -106,4 +114,16 @@ func ReadHeaders(file string) (http.Header, error) {
 		return nil, errors.New(source.OneLine(file, 256) + ": no header")
 	}
 	return header, nil
+}
+
+// ReadCertificates reads the certificates of authorities from a file, as PEM.
+func ReadCertificates(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(text) {
+		return "", errors.New(source.OneLine(file, 256) + ": no certificate as PEM")
+	}
+	return string(text), nil
 }

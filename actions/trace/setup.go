@@ -18,9 +18,8 @@ import (
 
 // Options configure [Setup].
 type Options struct {
-	Outbox *outbox.Outbox
-	// Version is that of the program.
-	Version string
+	Outbox   *outbox.Outbox
+	Resource Resource
 }
 
 // Setup adds the controller to a manager, whose cache must have graphs with their nodes.
@@ -43,7 +42,7 @@ func (o Options) put(ctx context.Context, rg *v1alpha1.ResourceGraph) error {
 		failed = cmp.Or(failed, err)
 		return wanted
 	}
-	for _, t := range Of(rg, o.Version, wanted) {
+	for _, t := range Of(rg, o.Resource, wanted) {
 		body, err := proto.MarshalOptions{Deterministic: true}.Marshal(t.Data)
 		if err != nil {
 			return reconcile.TerminalError(err)

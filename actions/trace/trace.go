@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,10 +31,18 @@ type Trace struct {
 	Data *tracepb.TracesData
 }
 
+// Resource describes the program that traces are of.
+type Resource struct {
+	// Version is that of the program.
+	Version string
+	// Attributes are more attributes. They replace service.name and service.version if they have them.
+	Attributes map[string]string
+}
+
 // Of returns the traces of the executions in the status of a graph that are wanted, by their id and time,
-// oldest first. Version is that of the program. Only the last execution has all spans of its nodes,
-// because the status has only the newest state of each node.
-func Of(rg *v1alpha1.ResourceGraph, version string, wanted func(id string, at time.Time) bool) (traces []Trace) {
+// oldest first. Only the last execution has all spans of its nodes, because the status has only the newest
+// state of each node.
+func Of(rg *v1alpha1.ResourceGraph, of Resource, wanted func(id string, at time.Time) bool) (traces []Trace) {
 	all := executions(rg)
 	for _, x := range all {
 		t := Trace{ID: fmt.Sprintf("%s-%d-%d", rg.UID, x.Revision.Revision, x.Attempt), At: x.end}
@@ -60,7 +69,7 @@ func Of(rg *v1alpha1.ResourceGraph, version string, wanted func(id string, at ti
 		if last := all[len(all)-1]; last.Revision.Revision == x.Revision.Revision {
 			spans = append(spans, nodeSpans(rg, x, id, root)...)
 		}
-		t.Data = data(spans, version)
+		t.Data = data(spans, of)
 		traces = append(traces, t)
 	}
 	return traces
@@ -126,11 +135,17 @@ func statusOf(failed bool, message string) *tracepb.Status {
 }
 
 // data returns spans as OTLP sends them.
-func data(spans []*tracepb.Span, version string) *tracepb.TracesData {
+func data(spans []*tracepb.Span, of Resource) *tracepb.TracesData {
+	values := map[string]string{"service.name": "pequod", "service.version": of.Version}
+	maps.Copy(values, of.Attributes)
+	resource := &resourcepb.Resource{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		resource.Attributes = append(resource.Attributes, text(key, values[key]))
+	}
 	return &tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{{
-		Resource: &resourcepb.Resource{Attributes: []*commonpb.KeyValue{text("service.name", "pequod"), text("service.version", version)}},
+		Resource: resource,
 		ScopeSpans: []*tracepb.ScopeSpans{{
-			Scope: &commonpb.InstrumentationScope{Name: "github.com/pequod-io/pequod", Version: version}, Spans: spans,
+			Scope: &commonpb.InstrumentationScope{Name: "github.com/pequod-io/pequod", Version: of.Version}, Spans: spans,
 		}},
 	}}}
 }
@@ -154,9 +169,9 @@ func spanID(rg *v1alpha1.ResourceGraph, r v1alpha1.Revision, node string) []byte
 
 func nanos(t time.Time) uint64 { return uint64(max(t.UnixNano(), 0)) }
 
-// text returns an attribute. Protobuf refuses text that isn't UTF-8, as OneLine never returns.
+// text returns an attribute. Protobuf refuses text that isn't UTF-8, which OneLine never returns.
 func text(key, value string) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: source.OneLine(value, maxText)}}}
+	return &commonpb.KeyValue{Key: source.OneLine(key, maxText), Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: source.OneLine(value, maxText)}}}
 }
 
 func number(key string, value int64) *commonpb.KeyValue {

@@ -111,11 +111,11 @@ func TestSpans(t *testing.T) {
 		"an older version": {graph(nil, v1alpha1.Revision{Revision: 1, Attempt: 1, Result: "Completed", FinishedAt: metav1.NewTime(at(3000)), Duration: "1.5s"}, v1alpha1.Revision{Revision: 1}),
 			[]string{"u-1-1: execute ResourceGraph 1500-3000"}},
 	} {
-		if diff := cmp.Diff(test.want, lines(Of(test.rg, "v1", all))); diff != "" {
+		if diff := cmp.Diff(test.want, lines(Of(test.rg, Resource{Version: "v1"}, all))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if traces := Of(graph(states, ran(1, 1, "Spec", "Failed", 100, 2000)), "v1", func(id string, at time.Time) bool { return id != "u-1-1" }); len(traces) > 0 {
+	if traces := Of(graph(states, ran(1, 1, "Spec", "Failed", 100, 2000)), Resource{Version: "v1"}, func(id string, at time.Time) bool { return id != "u-1-1" }); len(traces) > 0 {
 		t.Errorf("not wanted: %v", lines(traces))
 	}
 }
@@ -126,7 +126,7 @@ func TestIDs(t *testing.T) {
 	t.Parallel()
 	rg := graph(map[string]v1alpha1.NodeState{"a": state(v1alpha1.NodeReady, 110, 250)},
 		ran(2, 1, "Spec", "Completed", 9000, 9100), ran(1, 3, "Drift", "Completed", 5000, 5100), ran(1, 2, "Requested", "Completed", 3000, 3100), ran(1, 1, "Spec", "Failed", 100, 2000))
-	traces := Of(rg, "v1", all)
+	traces := Of(rg, Resource{Version: "v1"}, all)
 	var roots []*tracepb.Span
 	for _, tr := range traces {
 		spans := tr.Data.ResourceSpans[0].ScopeSpans[0].Spans
@@ -150,14 +150,33 @@ func TestIDs(t *testing.T) {
 	if bytes.Equal(next.TraceId, failed.TraceId) || bytes.Equal(next.SpanId, failed.SpanId) {
 		t.Error("two revisions have the same ids")
 	}
-	for i, again := range Of(rg.DeepCopy(), "v1", all) {
+	for i, again := range Of(rg.DeepCopy(), Resource{Version: "v1"}, all) {
 		if !proto.Equal(again.Data, traces[i].Data) {
 			t.Errorf("made again: %v", again.Data)
 		}
 	}
 	rg.Status.History = rg.Status.History[:2] // the older entries have left it
-	if again := Of(rg, "v1", all)[0].Data.ResourceSpans[0].ScopeSpans[0].Spans[0]; !bytes.Equal(again.TraceId, drift.TraceId) {
+	if again := Of(rg, Resource{Version: "v1"}, all)[0].Data.ResourceSpans[0].ScopeSpans[0].Spans[0]; !bytes.Equal(again.TraceId, drift.TraceId) {
 		t.Error("drift has another trace when the history is shorter")
+	}
+}
+
+// TestResource checks the attributes of the resource, which those of the environment replace.
+func TestResource(t *testing.T) {
+	t.Parallel()
+	rg := graph(nil, ran(1, 1, "Spec", "Completed", 100, 2000))
+	for want, more := range map[string]map[string]string{
+		"service.name=pequod service.version=v1":       nil,
+		"a=?b service.name=shop service.version=v1 z=": {"service.name": "shop", "a": "\xffb", "z": ""},
+	} {
+		var got []string
+		resource := Of(rg, Resource{Version: "v1", Attributes: more}, all)[0].Data.ResourceSpans[0].Resource
+		for _, a := range resource.Attributes {
+			got = append(got, a.Key+"="+a.Value.GetStringValue())
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s; want %s", text, want)
+		}
 	}
 }
 
@@ -179,7 +198,7 @@ func TestHostile(t *testing.T) {
 			}
 			rg.Status.History = append(rg.Status.History, x)
 		}
-		for _, tr := range Of(rg, "v1", all) {
+		for _, tr := range Of(rg, Resource{Version: "v1"}, all) {
 			body, err := proto.Marshal(tr.Data)
 			if err != nil || len(body) > 64<<10 {
 				t.Fatalf("seed %d: %d bytes, %v", seed, len(body), err)

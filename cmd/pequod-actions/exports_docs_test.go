@@ -79,7 +79,7 @@ func TestNotificationsDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := accepts(t, d.Spec.Template.Spec.Containers[0].Args)
-		if o.exports.events == "" || o.exports.parsed != notify.Flux || !strings.Contains(strings.Join(o.allow, " "), "10.96.0.0/12") {
+		if o.exports.events.address == "" || o.exports.parsed != notify.Flux || !strings.Contains(strings.Join(o.allow, " "), "10.96.0.0/12") {
 			t.Errorf("options: %+v", o)
 		}
 	}
@@ -94,8 +94,8 @@ func TestNotificationsDocument(t *testing.T) {
 		if args[0] != name {
 			t.Errorf("%s is not a command of %s", block, name)
 		}
-		if o := accepts(t, args[1:]); o.exports.traces != "" {
-			address = o.exports.traces
+		if o := accepts(t, args[1:]); o.exports.traces.address != "" {
+			address = o.exports.traces.address
 		}
 	}
 	var collector struct {
@@ -171,7 +171,7 @@ func TestExportFlagsDocumented(t *testing.T) {
 			t.Errorf("docs/notifications.md has no row for --%s", f.Name)
 		}
 	})
-	if flags < 5 {
+	if flags < 8 {
 		t.Errorf("%d flags", flags)
 	}
 }

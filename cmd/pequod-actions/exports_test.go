@@ -19,11 +19,9 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
-	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/process"
 )
@@ -317,46 +315,6 @@ func TestCloudEvents(t *testing.T) {
 	for _, h := range c.requests() {
 		if h.Get("Content-Type") != event.ApplicationCloudEventsJSON || !strings.HasPrefix(h.Get("User-Agent"), name+"/") {
 			t.Errorf("headers: %v", h)
-		}
-	}
-}
-
-// TestExportFlags checks the flags of notifications and traces.
-func TestExportFlags(t *testing.T) {
-	t.Parallel()
-	allowed, err := egress.ParseAllowed([]string{"example.com", "http://plain.example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for args, want := range map[string]string{
-		"":                                   "",
-		"--events-addr=https://example.com/": "",
-		"--events-addr=http://plain.example.com./ --events-format=cloudevents":    "",
-		"--events-addr=http://example.com/":                                       "--events-addr: host example.com is not allowed without TLS; see --allow-egress of pequod-actions",
-		"--events-addr=https://elsewhere.example":                                 "--events-addr: host elsewhere.example is not allowed; see --allow-egress of pequod-actions",
-		"--events-addr=https://u:p@example.com/":                                  "--events-addr: the address must begin with https://HOST, without a user",
-		"--events-addr=https://example.com/%zz":                                   "--events-addr: the address is not valid",
-		"--events-addr=https://example.com/ --events-format=xml":                  `--events-format: "xml" is neither flux nor cloudevents`,
-		"--traces-addr=https://example.com/v1/traces":                             "",
-		"--traces-addr=https://elsewhere.example":                                 "--traces-addr: host elsewhere.example is not allowed; see --allow-egress of pequod-actions",
-		"--traces-header-file=/none":                                              "--traces-header-file goes with --traces-addr",
-		"--events-format=cloudevents":                                             "--events-format goes with --events-addr",
-		"--events-revision":                                                       "--events-revision goes with --events-addr",
-		"--events-header-file=/none":                                              "--events-header-file goes with --events-addr",
-		"--events-addr=https://example.com/ --events-header-file=/none":           "--events-header-file: open /none: no such file or directory",
-		"--events-addr=https://example.com/ --events-header-file=exports_test.go": "--events-header-file: exports_test.go:1: not a header such as Authorization: Bearer TOKEN",
-	} {
-		o, fs := exportOptions{}, pflag.NewFlagSet("", pflag.ContinueOnError)
-		o.addFlags(fs)
-		if err := fs.Parse(strings.Fields(args)); err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		if err := o.check(allowed); err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%s: %s; want %s", args, got, want)
 		}
 	}
 }

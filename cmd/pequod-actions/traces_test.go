@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/pem"
 	"fmt"
 	"maps"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -107,7 +112,8 @@ const chain = `
 
 // TestTraces executes revisions of a graph with the applier, and collects their traces. The applier is killed
 // in the middle of the first one, which becomes one trace nevertheless. The collector limits the rate. A
-// restart of pequod-actions sends nothing again.
+// restart of pequod-actions sends nothing again; its settings are in the environment then, and the certificate of the
+// collector is that of a private authority.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	c := collect(t, 429, 503)
@@ -171,7 +177,17 @@ func TestTraces(t *testing.T) {
 	}
 	before := c.spans(t)
 
-	installed.Start(t, e.Cluster, e.ServiceAccount(t, process.Namespace, installed.Account), "--allow-egress=127.0.0.0/8,http://127.0.0.1", "--traces-addr="+c.URL+"/v1/traces")
+	secure := httptest.NewUnstartedServer(c)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	authority := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	actions = installed.Prepare(t, e.Cluster, e.ServiceAccount(t, process.Namespace, installed.Account), "--allow-egress=127.0.0.0/8")
+	actions.Cmd.Env = append(actions.Cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+secure.URL, "OTEL_EXPORTER_OTLP_CERTIFICATE="+authority,
+		"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20of-the-environment", "OTEL_RESOURCE_ATTRIBUTES=k8s.cluster.name=east")
+	actions.Run(t)
 	patch(`[{"op": "remove", "path": "/spec/graph/nodes/3"}]`)
 	c.revision(t, "3", "Completed")
 	after := c.spans(t)
@@ -181,7 +197,14 @@ func TestTraces(t *testing.T) {
 		}
 	}
 	c.search(t, e.Cluster)
-	for _, h := range c.requests() {
+	requests := c.requests()
+	if h := requests[len(requests)-1]; h.Get("Authorization") != "Bearer of-the-environment" || strings.Contains(actions.Log.String(), "of-the-environment") {
+		t.Errorf("headers %v, and the log: %s", h, actions.Log.String())
+	}
+	if bodies := c.got(); !bytes.Contains(bodies[len(bodies)-1], []byte("k8s.cluster.name")) {
+		t.Error("the resource lacks the attribute of the environment")
+	}
+	for _, h := range requests {
 		if h.Get("Content-Type") != "application/x-protobuf" {
 			t.Errorf("headers: %v", h)
 		}
