@@ -35,6 +35,9 @@ func executions(rg *v1alpha1.ResourceGraph) (all []execution) {
 			x.start = r.StartedAt.UTC()
 			x.end = x.start.Add(took)
 		}
+		if len(all) == 0 && r.Revision == 1 && r.Attempt == 1 {
+			x.start = interrupted(rg, x.start)
+		}
 		same := len(all) > 0 && all[len(all)-1].Revision.Revision == r.Revision
 		if !same {
 			completed = false
@@ -47,6 +50,18 @@ func executions(rg *v1alpha1.ResourceGraph) (all []execution) {
 		all = append(all, x)
 	}
 	return all
+}
+
+// interrupted returns when the first execution of a graph began, of which the history has the start of the last
+// process that has worked on it. If an applier was killed before, nodes were applied earlier. For later
+// executions that can't be known, because nodes keep the times of those before.
+func interrupted(rg *v1alpha1.ResourceGraph, start time.Time) time.Time {
+	for _, n := range rg.Spec.Graph.Nodes {
+		if s := rg.Status.NodeStates[n.ID]; s.AppliedAt != nil && s.AppliedAt.UTC().Before(start.Add(-imprecision)) {
+			start = s.AppliedAt.UTC()
+		}
+	}
+	return start
 }
 
 // imprecision is how much times that are rounded to milliseconds may differ.

@@ -96,6 +96,18 @@ func TestSpans(t *testing.T) {
 				"u-1-2: execute ResourceGraph 100-3000", "u-1-2: node d 270-2900",
 			},
 		},
+		"the applier was killed, and began again": {
+			graph(map[string]v1alpha1.NodeState{"a": state(v1alpha1.NodeReady, 110, 250), "b": state(v1alpha1.NodeReady, 90_010, 90_020)},
+				ran(1, 1, "Spec", "Completed", 90_000, 90_030)), []string{
+				"u-1-1: execute ResourceGraph 110-90030", "u-1-1: node a 110-250", "u-1-1: node b 90010-90020",
+			},
+		},
+		"killed in a later generation": {
+			graph(map[string]v1alpha1.NodeState{"a": state(v1alpha1.NodeReady, 110, 250), "b": state(v1alpha1.NodeReady, 90_010, 90_020)},
+				ran(2, 1, "Spec", "Completed", 90_000, 90_030)), []string{
+				"u-2-1: execute ResourceGraph 90000-90030", "u-2-1: node b 90010-90020",
+			},
+		},
 		"drift of one node": {
 			graph(map[string]v1alpha1.NodeState{"a": state(v1alpha1.NodeReady, 110, 250), "b": state(v1alpha1.NodeReady, 90_010, 90_020)},
 				ran(1, 2, "Drift", "Completed", 90_000, 90_030), ran(1, 1, "Spec", "Completed", 100, 2000)), []string{

@@ -13,11 +13,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/test/harness"
@@ -120,10 +122,18 @@ func TestTraces(t *testing.T) {
 	e, executor, actions, again := traced(t, c)
 	e.apply(t, "shop", chain)
 	objects := e.Client.CoreV1().ConfigMaps(e.Namespace)
+	graphs := e.Await(t, graphs, "ResourceGraph", "")
 	harness.Eventually(t, patience, func(ctx context.Context) error {
-		_, err := objects.Get(ctx, "gate", metav1.GetOptions{})
-		return err
+		rg, err := graphs.Get(ctx, "shop", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if at, _, _ := unstructured.NestedString(rg.Object, "status", "nodeStates", "gate", "appliedAt"); at == "" {
+			return fmt.Errorf("gate isn't applied: %v", rg.Object["status"])
+		}
+		return nil
 	})
+	killed := uint64(time.Now().UnixNano())
 	_ = executor.Cmd.Process.Kill() // it runs
 	<-executor.Done
 	again()
@@ -132,9 +142,12 @@ func TestTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	spans := c.revision(t, "1", "Completed")
-	root, gate, last := spans[""], spans["gate"], spans["last"]
-	if gate == nil || last == nil {
+	root, first, gate, last := spans[""], spans["first"], spans["gate"], spans["last"]
+	if first == nil || gate == nil || last == nil {
 		t.Fatalf("spans: %v", spans)
+	}
+	if root.StartTimeUnixNano != first.StartTimeUnixNano || first.EndTimeUnixNano > killed || root.EndTimeUnixNano < killed {
+		t.Errorf("the trace begins after the applier was killed: %v, %v", root, first)
 	}
 	fraction := false
 	for id, s := range spans {
@@ -156,7 +169,6 @@ func TestTraces(t *testing.T) {
 	}
 
 	// The account may not write the kind of the new node.
-	graphs := e.Await(t, graphs, "ResourceGraph", "")
 	patch := func(text string) {
 		if _, err := graphs.Patch(t.Context(), "shop", types.JSONPatchType, []byte(text), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
