@@ -17,8 +17,8 @@ import (
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 
-	"github.com/pequod-io/pequod/actions/expression"
 	"github.com/pequod-io/pequod/actions/notify"
+	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/reference"
 )
 
