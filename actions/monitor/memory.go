@@ -66,6 +66,8 @@ type reacted struct {
 	done   []string
 	err    error
 	failed string // the reaction that failed
+	// dropped is set if there was nothing to do, because the rule has changed since it fired.
+	dropped bool
 }
 
 // get returns what is known about a Monitor. A Monitor that was made again with the same name is

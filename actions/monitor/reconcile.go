@@ -185,6 +185,9 @@ func (s *session) request() {
 func (s *session) ended(done *reacted) {
 	delete(s.known.vars, key(done.firing))
 	s.next.Firings = slices.DeleteFunc(slices.Clone(s.next.Firings), func(f v1alpha1.MonitorFiring) bool { return key(f) == key(done.firing) })
+	if done.dropped {
+		return // nothing has happened that could be told
+	}
 	text := strings.Join(done.done, "; ")
 	if done.err != nil {
 		text = strings.TrimPrefix(text+"; "+done.failed+": "+done.err.Error(), "; ")

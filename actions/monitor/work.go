@@ -118,8 +118,9 @@ func (s *session) react() {
 	k.reacting = true
 	m := s.m.DeepCopy()
 	r.running.Go(func() {
-		done := &reacted{firing: firing}
-		if rule != nil {
+		// A rule that was removed, or has no reactions any more, does nothing.
+		done := &reacted{firing: firing, dropped: rule == nil || len(rule.Do) == 0}
+		if !done.dropped {
 			ctx, cancel := context.WithTimeout(r.work, reactionsTimeout)
 			defer cancel()
 			r.do(ctx, m, rule.Do, done, vars)
@@ -129,7 +130,9 @@ func (s *session) react() {
 		}
 		r.mu.Lock()
 		k.reacting, k.reacted = false, done
-		k.Reactions++
+		if !done.dropped {
+			k.Reactions++
+		}
 		if done.err != nil {
 			k.FailedReactions++
 		}

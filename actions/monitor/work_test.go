@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -143,5 +144,34 @@ func TestWake(t *testing.T) {
 	c.Wake(name)
 	if polls, _ := look(); polls != before+1 {
 		t.Errorf("%d polls after a change, want %d", polls, before+1)
+	}
+}
+
+// TestRemovedRule ends a firing whose rule was removed before its reactions began, and one whose rule
+// has no reactions any more. Nothing is done, counted or told, and the firings don't stay.
+func TestRemovedRule(t *testing.T) {
+	t.Parallel()
+	recorder := events.NewFakeRecorder(10)
+	m := &v1alpha1.Monitor{}
+	m.Namespace, m.Name = "shop", "app"
+	m.Spec.Rules = []v1alpha1.MonitorRule{{Name: "kept"}}
+	m.Status.Rules = []v1alpha1.MonitorRuleStatus{{Name: "kept", LastResult: "as before"}}
+	r := &reconciler{Options: Options{Metrics: &counts{}, Now: time.Now}, work: t.Context(), events: recorder}
+	k := &known{vars: map[string]map[string]any{}}
+	for _, name := range []string{"removed", "kept"} {
+		firing := v1alpha1.MonitorFiring{Rule: name, Target: "a"}
+		m.Status.Firings = []v1alpha1.MonitorFiring{firing}
+		k.vars[key(firing)] = map[string]any{}
+		s := &session{reconciler: r, m: m, known: k, now: time.Now(), next: m.Status.DeepCopy()}
+		s.react()
+		r.running.Wait()
+		_, done := r.take(k)
+		if done == nil {
+			t.Fatalf("%s: the firing has no end", name)
+		}
+		s.ended(done)
+		if len(s.next.Firings)+len(k.vars) != 0 || k.Reactions != 0 || len(recorder.Events) != 0 || s.next.Rules[0].LastResult != "as before" {
+			t.Errorf("%s: firings %v, %d reactions, %d Events, result %q", name, s.next.Firings, k.Reactions, len(recorder.Events), s.next.Rules[0].LastResult)
+		}
 	}
 }
