@@ -66,7 +66,9 @@ type States struct {
 	w     io.Writer
 	named bool // lines of nodes begin with the name of their graph
 	shown map[inventory.Owner]*shownGraph
-	err   error // the first error of w
+	// objects are the last lines about objects that are no graphs.
+	objects map[inventory.Key]string
+	err     error // the first error of w
 }
 
 // shownGraph records the last output about a graph.

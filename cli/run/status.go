@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ type statusOptions struct {
 	output string
 	// allNamespaces is -A. It applies only to the list and excludes -n.
 	allNamespaces bool
-	// watch follows the graphs until an interrupt. It requires names or -f.
+	// watch follows the graphs and objects until an interrupt. It requires names or -f.
 	watch bool
 	// wait follows the graphs until all are ready. It requires names or -f, and
 	// wins over watch if both are set.
@@ -57,7 +58,7 @@ type statusOptions struct {
 func newStatusCommand(env command.Env) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
-		Use:   "status [-f FILENAME | NAME ...]",
+		Use:   "status [-f FILENAME | NAME ... | TYPE/NAME ... | TYPE NAME ...]",
 		Short: "Show the state of graphs, Actions, Monitors and Receivers in a cluster",
 		Long: `Show the nodes of graphs with their live state, and the reason if they are not ready.
 Nothing is written. A node that an apply would change is marked.
@@ -74,27 +75,40 @@ and the targets that can't be read; and the number of messages that a Receiver h
 For graphs, these are shown below the nodes. Those that you may not list are left out, with a note
 on stderr.
 
+With action/NAME, monitor/NAME or receiver/NAME, everything about one object is shown: its conditions; of an
+Action the run, the plan, the last check, the outputs and the finished runs; of a Monitor the rules and
+the targets; of a Receiver the messages that it has given up. Outputs that are sensitive are
+named, and the path of a webhook is not shown. Types are named as for kubectl, such as actions or
+actions.platform.pequod.io.
+
 With --watch, the state is shown and then every change until an interrupt: as a live
 tree on a terminal, as a line per change elsewhere, and with -o json as a JSON object
 per state of a graph. With --wait, the command exits when everything is ready, or
 after --timeout. A node that a run in progress has applied counts as applied; the
-graph is ready when that run says so. Both show nodes only.
+graph is ready when that run says so. Of Actions, Monitors and Receivers that are named, there is
+a line per change, and with -o json an object with the field kind per state. --wait then also exits
+when one of them is stalled, since it can't become ready without a change. Of graphs, both show nodes only.
 
 Templates of -o apply to the object that -o json prints. custom-columns prints a row for
 each graph.
 
 The exit code is 0 if everything is ready; 1 if not; 2 if the cluster could not be
-reached or has no such graph. Actions, Monitors and Receivers count in the list, and for graphs as nodes.`,
+reached or has no such graph or object. Actions, Monitors and Receivers count in the list, when they are named,
+and for graphs as nodes.`,
 		Example: `  pequod status -f app.yaml -p platforms/
   pequod status web-1b2c3d4e -n shop
   pequod status -n shop
   pequod status -A
+  pequod status action/production-pg -n shop
 
   # The graphs that are not ready
   pequod status web-1b2c3d4e -n shop -o jsonpath='{.graphs[?(@.ready==false)].name}'
 
   # Follow the applier until everything is ready
-  pequod status web-1b2c3d4e -n shop --wait`,
+  pequod status web-1b2c3d4e -n shop --wait
+
+  # Follow the run of an Action until it is ready, or has failed for good
+  pequod status action/production-pg -n shop --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.Flags().Changed("filename") {
 				return errors.New("status takes names or -f, not both")
@@ -109,7 +123,7 @@ reached or has no such graph. Actions, Monitors and Receivers count in the list,
 	o.ConnectionFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; can be repeated"
-	fl.Lookup("namespace").Usage = "namespace of the named graphs, and of graphs and instances without metadata.namespace"
+	fl.Lookup("namespace").Usage = "namespace of the named graphs and objects, and of graphs and instances without metadata.namespace"
 	output.Choice(cmd, &o.output, "text", statusFormats)
 	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
 	fl.BoolVarP(&o.watch, "watch", "w", false, "show changes until an interrupt")
@@ -120,31 +134,37 @@ reached or has no such graph. Actions, Monitors and Receivers count in the list,
 }
 
 // run checks the flags and picks the mode. For the current state, it reads all
-// graphs and then prints one report. The exit code is 1 if a graph is not ready.
-func (o *statusOptions) run(ctx context.Context, env command.Env, names []string) error {
-	if err := kube.CheckNames(o.Namespace, names); err != nil {
+// graphs and objects and then prints one report. The exit code is 1 if one is not ready.
+func (o *statusOptions) run(ctx context.Context, env command.Env, args []string) error {
+	names, err := parseStatusNames(args, o.Namespace)
+	if err != nil {
 		return err
 	}
 	if o.watch || o.wait {
 		return o.follow(ctx, env, names)
 	}
-	if len(names) == 0 && len(o.Filenames) == 0 {
+	if names.empty() && len(o.Filenames) == 0 {
 		return o.list(ctx, env)
+	}
+	if o.output == "dot" && len(names.outside) > 0 {
+		return errors.New("-o dot draws graphs only")
 	}
 	a, states, err := o.states(ctx, env, names)
 	if err != nil {
 		return err
 	}
+	named, err := details(ctx, a.Client, names.outside)
+	if err != nil {
+		return err
+	}
 	report := statusview.NewReport(states)
 	// Errors are printed. The answer about the graphs is complete without these objects.
-	report.Outside, _ = (&outsideReader{client: a.Client, env: env}).nodes(ctx, states)
-	if err := o.write(env.Out, report); err != nil {
+	nodes, _ := (&outsideReader{client: a.Client, env: env}).nodes(ctx, states)
+	if err := o.write(env.Out, report, nodes.Without(named), named); err != nil {
 		return command.OutputError(err)
 	}
-	for _, state := range states {
-		if !state.Ready {
-			return command.ExitError{Code: command.ExitNo}
-		}
+	if slices.ContainsFunc(states, func(s *applier.State) bool { return !s.Ready }) || !named.Ready() {
+		return command.ExitError{Code: command.ExitNo}
 	}
 	return nil
 }
@@ -153,10 +173,11 @@ func (o *statusOptions) run(ctx context.Context, env command.Env, names []string
 // It reads up to execute.MaxConcurrent graphs at once and keeps the order of the
 // arguments. The first error cancels the others: half a report would look like a
 // complete one.
-func (o *statusOptions) states(ctx context.Context, env command.Env, names []string) (*applier.Applier, []*applier.State, error) {
+func (o *statusOptions) states(ctx context.Context, env command.Env, given statusNames) (*applier.Applier, []*applier.State, error) {
 	var graphs []input.Graph
 	var err error
-	if len(names) == 0 {
+	names := given.graphs
+	if given.empty() {
 		o.Modules.Options.ConfigMaps = o.ConfigMaps(kube.PrintWarnings(env.Err), o.Namespace)
 		if graphs, err = o.ReadGraphs(ctx, env); err != nil {
 			return nil, nil, err
@@ -191,8 +212,11 @@ func graphName(name string) string {
 	return kube.ResourceName(v1alpha1.GroupVersion.Group, "ResourceGraph", name)
 }
 
-// write prints a report in the format of -o. Text and wide are trees.
-func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
+// write prints a report in the format of -o. nodes are the Actions, Monitors and Receivers of the
+// graphs, and named are those of the arguments. Text and wide are trees.
+func (o *statusOptions) write(w io.Writer, r statusview.Report, nodes, named statusview.Outside) error {
+	r.Outside = named
+	r.Add(nodes)
 	switch o.output {
 	case "json", "yaml":
 		return output.Write(w, o.output, r)
@@ -204,18 +228,41 @@ func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
 				return err
 			}
 		}
-		return nil
+		return writeOutsideNames(w, named)
 	}
 	if strings.HasPrefix(o.output, "custom-columns") {
-		r.Outside = statusview.Outside{} // it prints the rows of a single list
+		return output.WriteTemplate(w, o.output, singleList(r, named))
 	}
 	if output.IsTemplate(o.output) {
 		return output.WriteTemplate(w, o.output, r)
 	}
-	if err := statusview.WriteTree(w, r, statusview.Tree{Color: style.Colored(w), Wide: o.output == "wide", Width: style.TerminalWidth(w)}); err != nil {
+	tree := statusview.Tree{Color: style.Colored(w), Wide: o.output == "wide", Width: style.TerminalWidth(w)}
+	if err := statusview.WriteTree(w, r, tree); err != nil {
 		return err
 	}
-	return o.writeTables(w, r.Outside, true)
+	if err := o.writeTables(w, nodes, len(r.Graphs) > 0); err != nil {
+		return err
+	}
+	if len(r.Graphs) > 0 && !named.Empty() {
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+	}
+	return statusview.WriteDetails(w, named, tree)
+}
+
+// singleList returns what custom-columns prints the rows of: graphs, or the named objects of one kind.
+func singleList(r statusview.Report, named statusview.Outside) any {
+	switch {
+	case len(r.Graphs) > 0:
+	case len(named.Monitors)+len(named.Receivers) == 0:
+		return map[string]any{"actions": named.Actions}
+	case len(named.Actions)+len(named.Receivers) == 0:
+		return map[string]any{"monitors": named.Monitors}
+	case len(named.Actions)+len(named.Monitors) == 0:
+		return map[string]any{"receivers": named.Receivers}
+	}
+	return map[string]any{"graphs": r.Graphs}
 }
 
 // writeTables prints the tables of what pequod-actions executes, after something else if below is set.

@@ -123,20 +123,27 @@ func (o *statusOptions) writeList(env command.Env, list statusList) error {
 
 // writeNames prints everything as kubectl names it.
 func writeNames(w io.Writer, list statusList) error {
-	var names []string
 	for _, g := range list.Graphs {
-		names = append(names, graphName(g.Name))
+		if _, err := fmt.Fprintln(w, graphName(g.Name)); err != nil {
+			return err
+		}
 	}
+	return writeOutsideNames(w, list.Outside)
+}
+
+// writeOutsideNames prints Actions, Monitors and Receivers as kubectl names them.
+func writeOutsideNames(w io.Writer, o statusview.Outside) error {
+	var names []string
 	add := func(kind string, s statusview.Summary) {
 		names = append(names, kube.ResourceName(v1alpha1.Group, kind, s.Name))
 	}
-	for _, a := range list.Actions {
+	for _, a := range o.Actions {
 		add("Action", a.Summary)
 	}
-	for _, m := range list.Monitors {
+	for _, m := range o.Monitors {
 		add("Monitor", m.Summary)
 	}
-	for _, r := range list.Receivers {
+	for _, r := range o.Receivers {
 		add("Receiver", r.Summary)
 	}
 	for _, name := range names {

@@ -2,11 +2,8 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,7 +13,6 @@ import (
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/progress"
-	"github.com/pequod-io/pequod/cli/statusview"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -59,18 +55,22 @@ type watched struct {
 // The view is closed before errors are printed, because a live tree owns the
 // terminal until then. A timeout isn't an error of its own here: followed reports
 // it for each graph.
-func (o *statusOptions) follow(ctx context.Context, env command.Env, names []string) error {
+func (o *statusOptions) follow(ctx context.Context, env command.Env, names statusNames) error {
 	switch {
 	case o.timeout < 0:
 		return errors.New("--timeout: must not be negative")
-	case len(names) == 0 && len(o.Filenames) == 0:
-		return errors.New("--watch and --wait require names of graphs or -f")
+	case names.empty() && len(o.Filenames) == 0:
+		return errors.New("--watch and --wait require names or -f")
 	case o.output != "text" && o.output != "json":
 		return errors.New("--watch and --wait only support -o text and -o json")
 	}
 	graphs, err := o.watched(ctx, env, names)
 	if err != nil {
 		return err
+	}
+	var objects []*watchedObject
+	for _, key := range names.outside {
+		objects = append(objects, &watchedObject{key: key})
 	}
 	// Until the view is open, warnings go to stderr directly. Afterwards the view
 	// prints them. No request is sent in between, so warned needs no lock.
@@ -79,14 +79,14 @@ func (o *statusOptions) follow(ctx context.Context, env command.Env, names []str
 	if err != nil {
 		return err
 	}
-	view, warn := o.stateView(env, graphs)
+	view, warn := o.stateView(env, graphs, objects)
 	warned = warn
 	if o.wait && o.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, applier.ErrTimeout)
 		defer cancel()
 	}
-	err = followEach(ctx, a, graphs, view, warn, o.wait)
+	err = followEach(ctx, a, graphs, objects, view, warn, o.wait)
 	view.Close()
 	if err := view.Err(); err != nil {
 		return command.OutputError(err)
@@ -94,17 +94,17 @@ func (o *statusOptions) follow(ctx context.Context, env command.Env, names []str
 	if err != nil && !errors.Is(err, applier.ErrTimeout) {
 		return err
 	}
-	return o.followed(ctx, env, graphs)
+	return o.followed(ctx, env, graphs, objects)
 }
 
 // watched returns the graphs of names, or of -f if there are no names. It sends
 // no request.
-func (o *statusOptions) watched(ctx context.Context, env command.Env, names []string) ([]*watched, error) {
+func (o *statusOptions) watched(ctx context.Context, env command.Env, names statusNames) ([]*watched, error) {
 	var all []*watched
-	for _, name := range names {
+	for _, name := range names.graphs {
 		all = append(all, &watched{owner: inventory.Owner{Namespace: o.Namespace, Name: name}})
 	}
-	if len(names) > 0 {
+	if !names.empty() {
 		return all, nil
 	}
 	// After an error graphs is empty, and the caller ignores the result.
@@ -116,12 +116,12 @@ func (o *statusOptions) watched(ctx context.Context, env command.Env, names []st
 }
 
 // stateView returns the display for -o and for the kind of stdout, and a function
-// that prints warnings without disturbing it.
-func (o *statusOptions) stateView(env command.Env, graphs []*watched) (stateView, func(string)) {
+// that prints warnings without disturbing it. Objects have lines, also on a terminal.
+func (o *statusOptions) stateView(env command.Env, graphs []*watched, objects []*watchedObject) (stateView, func(string)) {
 	if o.output == "json" {
 		return &jsonStates{w: env.Out}, kube.PrintWarnings(env.Err)
 	}
-	if t, ok := execute.Terminal(env.Out); ok {
+	if t, ok := execute.Terminal(env.Out); ok && len(objects) == 0 {
 		shown := make([]progress.Graph, len(graphs))
 		for i, g := range graphs {
 			shown[i].Owner = g.owner
@@ -139,8 +139,18 @@ func (o *statusOptions) stateView(env command.Env, graphs []*watched) (stateView
 // A graph that doesn't exist is an error, unless it existed when the watch began:
 // then it was deleted, which ends only its own goroutine. Any other error ends
 // the watch of all graphs.
-func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view stateView, warn func(string), untilReady bool) error {
+func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, objects []*watchedObject, view stateView, warn func(string), untilReady bool) error {
 	g, ctx := errgroup.WithContext(ctx)
+	for _, w := range objects {
+		lines := view.(objectView) // the views without a tree
+		g.Go(func() error {
+			err := w.follow(ctx, a.Client, lines, warn, untilReady)
+			if errors.Is(err, context.Canceled) && w.seen && !untilReady {
+				return nil
+			}
+			return err
+		})
+	}
 	for _, w := range graphs {
 		g.Go(func() error {
 			err := a.Follow(ctx, w.owner, w.graph, func(state *applier.State, err error) bool {
@@ -176,15 +186,18 @@ func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view
 // followed prints the reasons why graphs are not ready at the end, and returns
 // the error for the exit code: 0 if all are ready, 2 if the last request for a
 // graph failed, and 1 otherwise. The highest code wins.
-func (o *statusOptions) followed(ctx context.Context, env command.Env, graphs []*watched) error {
+func (o *statusOptions) followed(ctx context.Context, env command.Env, graphs []*watched, objects []*watchedObject) error {
 	code := command.ExitOK
+	for _, w := range objects {
+		code = max(code, w.outcome(ctx, env, o.timeout, o.wait))
+	}
 	for _, w := range graphs {
 		switch {
 		case w.ready:
 			continue
 		case w.requestError != nil:
 			fmt.Fprintf(env.Err, "pequod: %s\n", source.Escape(w.requestError.Error(), ""))
-			code = command.ExitUnknown
+			code = max(code, command.ExitUnknown)
 			continue
 		case errors.Is(context.Cause(ctx), applier.ErrTimeout):
 			fmt.Fprintf(env.Err, "pequod: graph %s: not ready after %s (--timeout)\n", w.owner, o.timeout)
@@ -193,43 +206,3 @@ func (o *statusOptions) followed(ctx context.Context, env command.Env, graphs []
 	}
 	return command.ExitWith(code)
 }
-
-// jsonStates is the display of -o json: each state of a graph that differs from
-// the last one is a JSON object on a line. Follow reports states that may have
-// changed, so equal ones are common.
-type jsonStates struct {
-	mu   sync.Mutex // guards all fields
-	w    io.Writer
-	last map[inventory.Owner]string // JSON of the last state
-	err  error                      // first error of encoding or writing
-}
-
-// Show implements stateView.
-func (j *jsonStates) Show(s *applier.State) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	data, err := json.Marshal(statusview.NewReport([]*applier.State{s}).Graphs[0])
-	if err == nil && j.last[s.Owner] != string(data) {
-		_, err = fmt.Fprintf(j.w, "%s\n", data)
-	}
-	if j.last == nil {
-		j.last = map[inventory.Owner]string{}
-	}
-	j.last[s.Owner] = string(data)
-	if j.err == nil {
-		j.err = err
-	}
-}
-
-// Err implements stateView.
-func (j *jsonStates) Err() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.err
-}
-
-// Gone writes nothing: a graph that no longer exists has no state.
-func (j *jsonStates) Gone(inventory.Owner) {}
-
-// Close writes nothing.
-func (j *jsonStates) Close() {}

@@ -40,6 +40,8 @@ type Action struct {
 	NextAttemptAt *metav1.Time `json:"nextAttemptAt,omitempty"`
 	// LastCheck is the result of the last check for drift.
 	LastCheck *v1alpha1.CheckResult `json:"lastCheck,omitempty"`
+	// ActionDetail is nil in lists.
+	*ActionDetail
 }
 
 // Monitor is the state of a Monitor.
@@ -52,6 +54,8 @@ type Monitor struct {
 	Rules       []Rule   `json:"rules,omitempty"`
 	// ChangedAt is the time of the last change of a state.
 	ChangedAt *metav1.Time `json:"changedAt,omitempty"`
+	// MonitorDetail is nil in lists.
+	*MonitorDetail
 }
 
 // Target is a target of a Monitor that can't be read.
@@ -79,6 +83,8 @@ type Receiver struct {
 	Source string `json:"source"`
 	// DeadLetters are the last messages that were given up, newest first.
 	DeadLetters []v1alpha1.DeadLetter `json:"deadLetters,omitempty"`
+	// ReceiverDetail is nil in lists.
+	*ReceiverDetail
 }
 
 // Empty reports whether there is nothing.
@@ -96,6 +102,27 @@ func (o *Outside) namespaces() map[string]bool {
 		all[s.Namespace] = true
 	}
 	return all
+}
+
+// Without returns the lists without the objects that another one has.
+func (o *Outside) Without(other Outside) Outside {
+	return Outside{
+		Actions:   slices.DeleteFunc(slices.Clone(o.Actions), func(a Action) bool { return contains(other.Actions, a) }),
+		Monitors:  slices.DeleteFunc(slices.Clone(o.Monitors), func(m Monitor) bool { return contains(other.Monitors, m) }),
+		Receivers: slices.DeleteFunc(slices.Clone(o.Receivers), func(r Receiver) bool { return contains(other.Receivers, r) }),
+	}
+}
+
+// contains reports whether a list has an object of the same name.
+func contains[T identified](all []T, one T) bool {
+	return slices.ContainsFunc(all, func(t T) bool { return compare(t, one) == 0 })
+}
+
+// Add adds the objects of another one.
+func (o *Outside) Add(other Outside) {
+	o.Actions = append(o.Actions, other.Actions...)
+	o.Monitors = append(o.Monitors, other.Monitors...)
+	o.Receivers = append(o.Receivers, other.Receivers...)
 }
 
 // summaries returns those of all objects.
@@ -119,10 +146,13 @@ func (o *Outside) Sort() {
 	slices.SortFunc(o.Receivers, compare)
 }
 
-// compare compares two objects by their namespaces and names.
-func compare[T interface {
+// identified is an object with a name.
+type identified interface {
 	id() (namespace, name string)
-}](a, b T) int {
+}
+
+// compare compares two objects by their namespaces and names.
+func compare[T identified](a, b T) int {
 	namespace, name := a.id()
 	otherNamespace, otherName := b.id()
 	return cmp.Or(cmp.Compare(namespace, otherNamespace), cmp.Compare(name, otherName))
@@ -167,11 +197,14 @@ func NewReceiver(r *v1alpha1.Receiver) Receiver {
 	}
 }
 
+// notObserved is the reason of an object that pequod-actions hasn't seen.
+const notObserved = "NotObserved"
+
 // summarize returns the summary of an object.
 func summarize(obj metav1.Object, observed int64, conditions []metav1.Condition) Summary {
 	s := Summary{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	if observed < obj.GetGeneration() {
-		s.Reason, s.Message = "NotObserved", "pequod-actions hasn't seen it yet"
+		s.Reason, s.Message = notObserved, "pequod-actions hasn't seen it yet"
 		if observed > 0 {
 			s.Message = "pequod-actions hasn't seen its last change yet"
 		}
