@@ -136,3 +136,13 @@ func MissedRuns(last Mark, rows []Run) int {
 	}
 	return missed
 }
+
+// RejectedError is the error of rows that a database rejects although it is there: others can be
+// stored.
+type RejectedError struct{ Err error }
+
+// Error implements error.
+func (e *RejectedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *RejectedError) Unwrap() error { return e.Err }

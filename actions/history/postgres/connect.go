@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pequod-io/pequod/actions/history"
 )
 
 // timeout limits one use of the database, and the time to connect to it.
@@ -82,9 +85,19 @@ func (s *Store) use(ctx context.Context, do func(context.Context, *pgx.Conn) err
 	}
 	if err := do(ctx, s.conn); err != nil {
 		s.close()
+		if rejected(err) {
+			return &history.RejectedError{Err: s.clean(err)}
+		}
 		return s.clean(err)
 	}
 	return nil
+}
+
+// rejected reports whether an error is about the values of rows: of the classes 22 (data) and 23
+// (integrity) of PostgreSQL.
+func rejected(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (strings.HasPrefix(e.Code, "22") || strings.HasPrefix(e.Code, "23"))
 }
 
 // connect connects, and creates the tables.

@@ -28,6 +28,9 @@ type Store interface {
 	Prune(ctx context.Context, before time.Time) (int, error)
 }
 
+// RejectedError is the error of a [Store] about rows that it rejects although it is there.
+type RejectedError = history.RejectedError
+
 // Recorder counts what happens to rows.
 type Recorder interface {
 	// Stored records new rows of a table: revisions, runs or events.
@@ -54,23 +57,24 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	shared := newCircuit()
 	graphs := &table[*v1alpha1.ResourceGraph, history.Revision]{
-		Options: o, name: "revisions", client: mgr.GetClient(), empty: func() *v1alpha1.ResourceGraph { return &v1alpha1.ResourceGraph{} },
+		Options: o, circuit: shared, name: "revisions", client: mgr.GetClient(), empty: func() *v1alpha1.ResourceGraph { return &v1alpha1.ResourceGraph{} },
 		rows: history.Revisions, ended: func(r history.Revision) time.Time { return r.FinishedAt }, mark: history.Revision.Mark,
 		last: o.Store.LastRevision, missed: history.MissedRevisions, write: o.Store.WriteRevisions,
 	}
 	actions := &table[*v1alpha1.Action, history.Run]{
-		Options: o, name: "runs", client: mgr.GetClient(), empty: func() *v1alpha1.Action { return &v1alpha1.Action{} },
+		Options: o, circuit: shared, name: "runs", client: mgr.GetClient(), empty: func() *v1alpha1.Action { return &v1alpha1.Action{} },
 		rows: history.Runs, ended: func(r history.Run) time.Time { return r.FinishedAt }, mark: history.Run.Mark,
 		last: o.Store.LastRun, missed: history.MissedRuns, write: o.Store.WriteRuns,
 	}
-	return cmp.Or(add(mgr, graphs), add(mgr, actions), add(mgr, eventsTable(o, mgr.GetClient())), mgr.Add(pruner(o)))
+	return cmp.Or(add(mgr, graphs), add(mgr, actions), add(mgr, eventsTable(o, shared, mgr.GetClient())), mgr.Add(pruner(o)))
 }
 
 // eventsTable returns the table of Events. Each has one row, whose count grows.
-func eventsTable(o Options, c client.Client) *table[*eventsv1.Event, history.Event] {
+func eventsTable(o Options, shared *circuit, c client.Client) *table[*eventsv1.Event, history.Event] {
 	return &table[*eventsv1.Event, history.Event]{
-		Options: o, name: "events", client: c, empty: func() *eventsv1.Event { return &eventsv1.Event{} },
+		Options: o, circuit: shared, name: "events", client: c, empty: func() *eventsv1.Event { return &eventsv1.Event{} },
 		rows:  func(e *eventsv1.Event) []history.Event { return []history.Event{history.EventOf(e)} },
 		ended: func(e history.Event) time.Time { return e.LastAt }, write: o.Store.WriteEvents, mark: history.Event.Mark,
 	}
@@ -83,12 +87,16 @@ func add[T client.Object, R any](mgr manager.Manager, t *table[T, R]) error {
 		Reconciler: t, MaxConcurrentReconciles: 1, SkipNameValidation: new(true),
 		// The kinds may be installed later.
 		CacheSyncTimeout: math.MaxInt64,
-		RateLimiter:      workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute),
+		RateLimiter:      workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstPause, lastPause),
 	})
 	if err != nil {
 		return err
 	}
-	return c.Watch(source.Kind(mgr.GetCache(), t.empty(), t.handler()))
+	err = c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		t.queue = queue
+		return nil
+	}))
+	return cmp.Or(err, c.Watch(source.Kind(mgr.GetCache(), t.empty(), t.handler())))
 }
 
 // pruneEvery is the time between two deletions of old rows.

@@ -2,11 +2,11 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,6 +34,10 @@ type table[T client.Object, R any] struct {
 	last   func(ctx context.Context, uid string) (history.Mark, bool, error)
 	missed func(history.Mark, []R) int
 	write  func(context.Context, []R) (int, error)
+
+	// circuit is shared by the tables, and queue is that of the controller.
+	circuit *circuit
+	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 	mu    sync.Mutex
 	gone  map[types.NamespacedName][]T // deleted objects whose rows aren't stored yet
@@ -73,35 +77,61 @@ func (t *table[T, R]) keep(obj T) {
 	t.kept++
 }
 
-// Reconcile stores the rows of an object, and those of deleted ones of the same name.
+// enqueue implements requests.
+func (t *table[T, R]) enqueue(of types.NamespacedName) {
+	t.queue.Add(reconcile.Request{NamespacedName: of})
+}
+
+// Reconcile stores the rows of an object, and those of deleted ones of the same name. While the
+// database is away, it only has the object wait.
 func (t *table[T, R]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	t.mu.Lock()
-	objects := t.gone[req.NamespacedName]
-	t.mu.Unlock()
-	for _, obj := range objects {
-		if err := t.store(ctx, obj); err != nil {
-			return t.again(err)
-		}
-		t.forget(req.NamespacedName, obj)
+	w := waiter{t, req.NamespacedName}
+	if !t.circuit.admit(w) {
+		return reconcile.Result{}, nil
 	}
-	obj := t.empty()
-	if err := t.client.Get(ctx, req.NamespacedName, obj); err != nil {
-		if apierrors.IsNotFound(err) {
-			return reconcile.Result{}, nil
-		}
+	used, err := t.storeAll(ctx, req.NamespacedName)
+	var rejected *RejectedError
+	switch {
+	case !used:
+		t.circuit.unused(w)
 		return reconcile.Result{}, err
+	case err == nil:
+		t.circuit.succeeded()
+		return reconcile.Result{}, nil
+	case errors.As(err, &rejected):
+		// The database is there, and rejects these rows only.
+		t.circuit.succeeded()
+		t.Metrics.Failed(t.name)
+		return reconcile.Result{}, err
+	case ctx.Err() != nil:
+		return reconcile.Result{}, nil // the program ends
 	}
-	if err := t.store(ctx, obj); err != nil {
-		return t.again(err)
-	}
+	// An administrator repairs the database, and the objects have no part in it.
+	t.Metrics.Failed(t.name)
+	t.log.Error(err, "rows can't be stored; all objects wait, and one tries again within a minute")
+	t.circuit.failed(w)
 	return reconcile.Result{}, nil
 }
 
-// again has an object tried again. The error is counted and logged: an administrator repairs the
-// database, and the objects have no part in it.
-func (t *table[T, R]) again(err error) (reconcile.Result, error) {
-	t.Metrics.Failed(t.name)
-	return reconcile.Result{}, err
+// storeAll stores the rows of the objects of a name. used is set if the database was asked.
+func (t *table[T, R]) storeAll(ctx context.Context, of types.NamespacedName) (used bool, err error) {
+	t.mu.Lock()
+	objects := t.gone[of]
+	t.mu.Unlock()
+	for _, obj := range objects {
+		asked, err := t.store(ctx, obj)
+		used = used || asked
+		if err != nil {
+			return used, err
+		}
+		t.forget(of, obj)
+	}
+	obj := t.empty()
+	if err := t.client.Get(ctx, of, obj); err != nil {
+		return used, client.IgnoreNotFound(err)
+	}
+	asked, err := t.store(ctx, obj)
+	return used || asked, err
 }
 
 // forget drops a deleted object whose rows are stored.
@@ -131,25 +161,24 @@ func (t *table[T, R]) unstored(obj T) []R {
 	return rows
 }
 
-// store stores the rows of an object that the database may lack.
-func (t *table[T, R]) store(ctx context.Context, obj T) error {
+// store stores the rows of an object that the database may lack. asked is set if there are any.
+func (t *table[T, R]) store(ctx context.Context, obj T) (asked bool, err error) {
 	t.mu.Lock()
 	rows := t.unstored(obj)
 	last, known := t.marks[obj.GetUID()]
 	t.mu.Unlock()
 	if len(rows) == 0 {
-		return nil
+		return false, nil
 	}
 	if t.last != nil && !known {
 		// The process has just started: what happened before is in the database only.
-		var err error
 		if last, known, err = t.last(ctx, string(obj.GetUID())); err != nil {
-			return err
+			return true, err
 		}
 	}
 	n, err := t.write(ctx, rows)
 	if err != nil {
-		return err
+		return true, err
 	}
 	t.Metrics.Stored(t.name, n)
 	if known && t.missed != nil {
@@ -166,5 +195,5 @@ func (t *table[T, R]) store(ctx context.Context, obj T) error {
 	t.mu.Lock()
 	t.marks[obj.GetUID()] = last
 	t.mu.Unlock()
-	return nil
+	return true, nil
 }

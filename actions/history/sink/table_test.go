@@ -36,7 +36,7 @@ func (c *counts) Failed(string)             {}
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	db, c := &memory{}, &counts{}
-	events := eventsTable(Options{Store: db, Metrics: c, Now: time.Now}, nil)
+	events := eventsTable(Options{Store: db, Metrics: c, Now: time.Now}, newCircuit(), nil)
 	events.log = logr.Discard()
 	events.handler()
 	all := make([]*eventsv1.Event, 3)
@@ -45,7 +45,7 @@ func TestExpired(t *testing.T) {
 		all[i].UID = types.UID(fmt.Sprint(i))
 	}
 	for _, e := range []*eventsv1.Event{all[0], all[1], all[0]} {
-		if err := events.store(t.Context(), e); err != nil {
+		if _, err := events.store(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
