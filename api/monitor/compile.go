@@ -45,7 +45,6 @@ func compile(m *v1alpha1.MonitorSpec, queried bool) (*Expressions, error) {
 	case probe.Object != nil:
 		x.variable, x.Env, x.State = "object", expression.Object(), "object.status"
 	default:
-		//lint:ignore ST1005 it begins with a field
 		return nil, errors.New("spec.probe: exactly one of graphql, http and object is required")
 	}
 	if m.State != "" {

@@ -141,7 +141,7 @@ func (o *historyOptions) run(ctx context.Context, env command.Env, name string) 
 
 // write prints a history in the format of -o. Instead of an empty table, it prints a
 // message on stderr.
-func (o *historyOptions) write(env command.Env, owner inventory.Owner, revisions []v1alpha1.Revision) error {
+func (o *historyOptions) write(env command.Env, owner inventory.Owner, revisions []revision) error {
 	switch root := map[string]any{"revisions": revisions}; {
 	case o.output == "json" || o.output == "yaml":
 		return output.Write(env.Out, o.output, root)
@@ -159,16 +159,25 @@ func (o *historyOptions) write(env command.Env, owner inventory.Owner, revisions
 }
 
 // historyTable returns a table with a row for each execution. Times are in UTC. If
-// wide, it has the number of nodes and the hash of the graph, too:
+// wide, it has the number of nodes and the hash of the graph, too, and of rows of the database the
+// UID of the graph:
 //
 //	REVISION   FINISHED               RESULT      REASON   CREATED   UPDATED   DELETED   DURATION   MESSAGE
 //	1          2026-03-01T12:00:00Z   Completed   Spec     2         0         0         1.2s       2 objects are ready
-func historyTable(revisions []v1alpha1.Revision, wide bool, width int) string {
+func historyTable(revisions []revision, wide bool, width int) string {
+	header := historyHeader(wide)
+	if wide && revisions[0].UID != "" {
+		header = append(header, "UID")
+	}
 	var rows [][]string
 	for i := range revisions {
-		rows = append(rows, historyRow(&revisions[i], wide))
+		row := historyRow(&revisions[i].Revision, wide)
+		if len(row) < len(header) {
+			row = append(row, source.Escape(revisions[i].UID, ""))
+		}
+		rows = append(rows, row)
 	}
-	return style.Table(historyHeader(wide), rows, width)
+	return style.Table(header, rows, width)
 }
 
 // historyHeader returns the names of the columns of an execution.

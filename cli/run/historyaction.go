@@ -29,7 +29,7 @@ func (o *historyOptions) runAction(ctx context.Context, env command.Env, name st
 
 // writeRuns prints runs in the format of -o. Instead of an empty table, it prints a message on
 // stderr.
-func (o *historyOptions) writeRuns(env command.Env, name string, runs []v1alpha1.ActionRevision) error {
+func (o *historyOptions) writeRuns(env command.Env, name string, runs []run) error {
 	switch root := map[string]any{"runs": runs}; {
 	case o.output == "json" || o.output == "yaml":
 		return output.Write(env.Out, o.output, root)
@@ -54,14 +54,19 @@ func (o *rowOptions) within() string {
 	return " yet"
 }
 
-// runTable returns a table with a row for each run. Times are in UTC:
+// runTable returns a table with a row for each run. Times are in UTC. If wide, it has the address of the
+// run, and of rows of the database the UID of the Action:
 //
 //	RUN   GENERATION   FINISHED               RESULT      REASON   DURATION   MESSAGE
 //	1     1            2026-03-01T12:00:00Z   Succeeded   Spec     1m30s      the run has succeeded
-func runTable(runs []v1alpha1.ActionRevision, wide bool, width int) string {
+func runTable(runs []run, wide bool, width int) string {
 	header := []string{"RUN", "GENERATION", "FINISHED", "RESULT", "REASON", "DURATION", "MESSAGE"}
 	if wide {
 		header = append(header, "URL")
+	}
+	stored := wide && runs[0].UID != ""
+	if stored {
+		header = append(header, "UID")
 	}
 	var rows [][]string
 	for _, r := range runs {
@@ -71,6 +76,9 @@ func runTable(runs []v1alpha1.ActionRevision, wide bool, width int) string {
 		}
 		if wide {
 			row = append(row, orNone(r.URL))
+		}
+		if stored {
+			row = append(row, r.UID)
 		}
 		for i := range row {
 			row[i] = source.Escape(row[i], "")

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/pequod-io/pequod/actions/history"
 	"github.com/pequod-io/pequod/actions/history/postgres"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
@@ -43,7 +44,7 @@ type rowOptions struct {
 
 // query returns the query for PostgreSQL.
 func (o *rowOptions) query(namespace, name string, now time.Time) (postgres.Query, error) {
-	q := postgres.Query{Namespace: namespace, Name: name, Limit: maxShown}
+	q := postgres.Query{Namespace: namespace, Name: name, Limit: maxShown + 1} // one more shows that there are more
 	if o.all {
 		q.Limit = maxAll
 	}
@@ -90,52 +91,57 @@ func parseAge(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// revision is a finished execution, and run a finished run. UID is that of the object, and only known
+// of rows of the database, where objects that were created again have rows of their own.
+type (
+	revision struct {
+		v1alpha1.Revision
+
+		UID string `json:"uid,omitempty"`
+	}
+	run struct {
+		v1alpha1.ActionRevision
+
+		UID string `json:"uid,omitempty"`
+	}
+)
+
 // revisions returns the executions of a graph, oldest first.
-func (o *historyOptions) revisions(ctx context.Context, env command.Env, owner inventory.Owner) ([]v1alpha1.Revision, error) {
+func (o *historyOptions) revisions(ctx context.Context, env command.Env, owner inventory.Owner) ([]revision, error) {
 	if o.rows.from == fromPostgres {
-		q, err := o.rows.query(owner.Namespace, owner.Name, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		store := postgres.OpenReadOnly(o.rows.urlFile)
-		defer store.Close()
-		stored, err := store.Revisions(ctx, q)
-		revisions := make([]v1alpha1.Revision, len(stored))
-		for i, r := range stored {
-			revisions[i] = v1alpha1.Revision{
+		return selected(env, &o.rows, owner.Namespace, owner.Name, func(s *postgres.Store, q postgres.Query) ([]history.Revision, error) {
+			return s.Revisions(ctx, q)
+		}, func(r history.Revision) (string, revision) {
+			return r.UID, revision{v1alpha1.Revision{
 				Revision: r.Generation, Attempt: r.Attempt, Reason: v1alpha1.RevisionReason(r.Reason), Hash: r.Hash,
 				Result: v1alpha1.GraphPhase(r.Result), FinishedAt: metav1.NewTime(r.FinishedAt), Nodes: r.Nodes, Created: r.Created,
 				Updated: r.Updated, Deleted: r.Deleted, Duration: r.Duration.String(), Message: r.Message,
-			}
-		}
-		return revisions, err
+			}, r.UID}
+		})
 	}
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {
 		return nil, err
 	}
 	revisions, err := a.History(ctx, owner)
-	return younger(revisions, o.rows.since, func(r v1alpha1.Revision) time.Time { return r.FinishedAt.Time }), kube.Error(err)
+	all := []revision{}
+	for _, r := range younger(revisions, o.rows.since, func(r v1alpha1.Revision) time.Time { return r.FinishedAt.Time }) {
+		all = append(all, revision{Revision: r})
+	}
+	return all, kube.Error(err)
 }
 
 // runs returns the runs of an Action, oldest first.
-func (o *historyOptions) runs(ctx context.Context, env command.Env, name string) ([]v1alpha1.ActionRevision, error) {
+func (o *historyOptions) runs(ctx context.Context, env command.Env, name string) ([]run, error) {
 	if o.rows.from == fromPostgres {
-		q, err := o.rows.query(o.namespace, name, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		store := postgres.OpenReadOnly(o.rows.urlFile)
-		defer store.Close()
-		stored, err := store.Runs(ctx, q)
-		runs := make([]v1alpha1.ActionRevision, len(stored))
-		for i, r := range stored {
-			runs[i] = v1alpha1.ActionRevision{
+		return selected(env, &o.rows, o.namespace, name, func(s *postgres.Store, q postgres.Query) ([]history.Run, error) {
+			return s.Runs(ctx, q)
+		}, func(r history.Run) (string, run) {
+			return r.UID, run{v1alpha1.ActionRevision{
 				Generation: r.Generation, Attempt: r.Attempt, Reason: v1alpha1.RunReason(r.Reason), Result: v1alpha1.RunState(r.Result),
 				Message: r.Message, URL: r.URL, StartedAt: metav1.NewTime(r.StartedAt), FinishedAt: metav1.NewTime(r.FinishedAt),
-			}
-		}
-		return runs, err
+			}, r.UID}
+		})
 	}
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {
@@ -153,9 +159,41 @@ func (o *historyOptions) runs(ctx context.Context, env command.Env, name string)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, action); err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	runs := append([]v1alpha1.ActionRevision{}, action.Status.History...)
+	runs := slices.Clone(action.Status.History)
 	slices.Reverse(runs)
-	return younger(runs, o.rows.since, func(r v1alpha1.ActionRevision) time.Time { return r.FinishedAt.Time }), nil
+	all := []run{}
+	for _, r := range younger(runs, o.rows.since, func(r v1alpha1.ActionRevision) time.Time { return r.FinishedAt.Time }) {
+		all = append(all, run{ActionRevision: r})
+	}
+	return all, nil
+}
+
+// selected reads the rows of a name from the database, oldest first. It tells on stderr if there are older
+// ones, and if the rows are of several objects.
+func selected[S, R any](env command.Env, o *rowOptions, namespace, name string, read func(*postgres.Store, postgres.Query) ([]S, error), convert func(S) (string, R)) ([]R, error) {
+	q, err := o.query(namespace, name, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	store := postgres.OpenReadOnly(o.urlFile)
+	defer store.Close()
+	stored, err := read(store, q)
+	if err != nil {
+		return nil, err
+	}
+	if !o.all && len(stored) > maxShown {
+		stored = stored[len(stored)-maxShown:]
+		fmt.Fprintf(env.Err, "pequod: the newest %d entries are shown; --all shows the older ones, too\n", maxShown)
+	}
+	all, uids := []R{}, map[string]bool{}
+	for _, s := range stored {
+		uid, r := convert(s)
+		all, uids[uid] = append(all, r), true
+	}
+	if len(uids) > 1 {
+		fmt.Fprintf(env.Err, "pequod: the entries are of %d objects, which had this name one after the other; -o wide has their UIDs\n", len(uids))
+	}
+	return all, nil
 }
 
 // younger drops the rows that ended before --since, whose value is valid.

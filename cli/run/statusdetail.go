@@ -24,7 +24,6 @@ var errNoObject = errors.New("there is no such object")
 func objectError(key inventory.Key, err error) error {
 	var noKind *cluster.NoKindError
 	if errors.As(err, &noKind) {
-		//lint:ignore ST1005 it begins with a kind
 		err = fmt.Errorf("the cluster has no %ss; 'pequod install --mode actions' installs pequod-actions", key.Kind)
 	}
 	return fmt.Errorf("%s %s/%s: %w", key.Kind, key.Namespace, key.Name, kube.Error(err))

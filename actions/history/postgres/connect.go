@@ -145,5 +145,28 @@ func (s *Store) clean(err error) error {
 	if s.secret != "" {
 		text = strings.ReplaceAll(text, s.secret, "***")
 	}
-	return errors.New("history in PostgreSQL: " + text)
+	text = "history in PostgreSQL: " + text
+	if h := s.hint(err); h != "" {
+		text += "; " + h
+	}
+	return errors.New(text)
+}
+
+// hint returns what can be done about an error, or "".
+func (s *Store) hint(err error) string {
+	var (
+		refused *pgconn.PgError
+		away    *pgconn.ConnectError
+	)
+	switch {
+	case errors.As(err, &refused) && refused.Code == "42P01" && !s.migrate:
+		return "pequod-actions creates the tables when it runs with --history-url-file for this database"
+	case errors.As(err, &refused) && refused.Code == "42501" && !s.migrate:
+		return "the user needs the right to SELECT from revisions and runs"
+	case errors.As(err, &refused) && refused.Code == "42501":
+		return "the user must be able to create tables in the schema"
+	case errors.As(err, &away) && refused == nil && !s.migrate:
+		return "the URL is used from here, where names of Services in the cluster are not known"
+	}
+	return ""
 }
