@@ -81,6 +81,8 @@ type Options struct {
 type Outbox struct {
 	Options
 	queue workqueue.TypedRateLimitingInterface[string]
+	// failing is set since an attempt has failed and until a message is sent. Only next uses it.
+	failing bool
 
 	mu      sync.Mutex
 	begun   bool
@@ -222,14 +224,16 @@ func (b *Outbox) next(ctx context.Context) bool {
 	case verdict == Delivered:
 		b.Metrics.Sent()
 		b.remove(m, true)
+		b.failing = false
 	case verdict == Refused:
 		b.Log.Error(err, "a message was refused and is dropped", "id", id)
 		b.drop(m, "refused")
 	default:
 		b.Metrics.Failed()
-		if b.queue.NumRequeues(id) == 0 {
-			b.Log.Info("a message could not be sent and will be repeated", "id", id, "error", err.Error())
+		if !b.failing { // not for each message and each attempt while the server is away
+			b.Log.Info("a message could not be sent; messages wait until the server accepts them", "id", id, "error", err.Error())
 		}
+		b.failing = true
 		if after > 0 {
 			b.queue.AddAfter(id, min(after, lastDelay))
 			return true

@@ -224,6 +224,10 @@ func TestAway(t *testing.T) {
 	b.await(t, fmt.Sprintf("sent 0, failed true, dropped map[full:5], waiting %d", maxWaiting))
 	close(release)
 	b.await(t, fmt.Sprintf("sent %d, failed true, dropped map[full:5], waiting 0", maxWaiting))
+	b.stop()
+	if n := strings.Count(b.log.String(), "could not be sent"); n != 1 {
+		t.Errorf("%d lines about a server that was away once", n)
+	}
 
 	r.Close()
 	away := start(t, r.URL, nil)
