@@ -28,7 +28,7 @@ const Command = "tofu"
 // Program is the name that the program is copied to.
 const Program = "pequod-actions"
 
-// The variables with what a Pod knows about itself.
+// The variables of the environment that describe the Pod and its Job.
 const (
 	EnvNamespace = "PEQUOD_NAMESPACE"
 	EnvPod       = "PEQUOD_POD"

@@ -9,10 +9,10 @@ import (
 // undeclared is the warning of OpenTofu about a value of a variable that isn't declared.
 const undeclared = "Value for undeclared variable"
 
-// variableErrors are errors that other values of variables avoid, and nothing else.
+// variableErrors are the summaries of errors that only other values of variables can fix.
 var variableErrors = []string{"No value for required variable", "Invalid value for input variable"}
 
-// run does what the mode says, and returns a summary.
+// run executes the steps of the mode, and returns a summary.
 func (r *runner) run(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return "", err

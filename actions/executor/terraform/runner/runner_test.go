@@ -73,9 +73,12 @@ exit 1
 	}
 }
 
-// TestNoDiagnostics has the words of a program that fails in another way, and one that isn't there.
+// TestNoDiagnostics has the words of a program that fails in another way, and one that isn't there. The log has
+// them, too, without values of Secrets.
 func TestNoDiagnostics(t *testing.T) {
 	p := tool(t, "echo 'no space left for hunter2' >&2; exit 1")
+	var log strings.Builder
+	p.log = &log
 	_, found, err := p.run(t.Context(), "plan")
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +88,9 @@ func TestNoDiagnostics(t *testing.T) {
 	}
 	if err := p.read(t.Context(), &map[string]any{}, "output", "-json"); err == nil || err.Error() != "tofu output ended with exit code 1: no space left for [redacted]" {
 		t.Error(err)
+	}
+	if want := "no space left for [redacted]\nno space left for [redacted]\n"; log.String() != want {
+		t.Errorf("log: %q", log.String())
 	}
 	t.Setenv("PATH", t.TempDir())
 	if _, _, err := p.run(t.Context(), "plan"); err == nil || err.Error() != "the image has no program tofu in its PATH" {

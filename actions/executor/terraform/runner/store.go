@@ -101,7 +101,7 @@ func (r *runner) fetch(ctx context.Context) (Result, error) {
 	return planned, os.WriteFile(filepath.Join(r.dir, planFile), secret.Data[planKey], 0o600)
 }
 
-// forget deletes the state, which has nothing.
+// forget deletes the state, which has no resources any more, and its lock.
 func (r *runner) forget(ctx context.Context) error {
 	if err := r.secrets.Delete(ctx, StateName(r.suffix), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return err

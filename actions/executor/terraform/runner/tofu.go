@@ -25,7 +25,7 @@ type failure struct {
 // Error implements error.
 func (f *failure) Error() string { return f.message }
 
-// program runs the program tofu.
+// program runs the program tofu in a directory.
 type program struct {
 	dir string
 	env []string
@@ -49,7 +49,7 @@ type diagnostic struct {
 	} `json:"range"`
 }
 
-// same reports whether two diagnostics are about the same.
+// same reports whether two diagnostics describe the same problem.
 func (d diagnostic) same(other diagnostic) bool {
 	return d.Summary == other.Summary && d.Detail == other.Detail
 }
@@ -60,7 +60,6 @@ func (p *program) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "tofu", args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.Stderr = p.log
 	return cmd
 }
 
@@ -69,7 +68,8 @@ func (p *program) command(ctx context.Context, args ...string) *exec.Cmd {
 func (p *program) run(ctx context.Context, args ...string) (int, []diagnostic, error) {
 	cmd := p.command(ctx, args...)
 	var stderr bytes.Buffer
-	cmd.Stderr = io.MultiWriter(p.log, &stderr)
+	cmd.Stderr = &stderr
+	defer func() { p.logErrors(stderr.String()) }()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return 0, nil, err
@@ -95,6 +95,10 @@ func (p *program) run(ctx context.Context, args ...string) (int, []diagnostic, e
 	return code, diagnostics, err
 }
 
+// logErrors writes what a command has written to stderr, such as the crash of a provider, to the log. It is
+// written when the command has ended, because a value that is secret may have several lines.
+func (p *program) logErrors(text string) { fmt.Fprint(p.log, p.redact(text)) }
+
 // line writes the message of a line to the log, and returns its diagnostic, if it has one.
 func (p *program) line(line []byte) *diagnostic {
 	var known struct {
@@ -112,7 +116,8 @@ func (p *program) line(line []byte) *diagnostic {
 func (p *program) read(ctx context.Context, into any, args ...string) error {
 	cmd := p.command(ctx, args...)
 	var out, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(p.log, &stderr)
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	defer func() { p.logErrors(stderr.String()) }()
 	if err := cmd.Start(); err != nil {
 		return startFailure(err)
 	}

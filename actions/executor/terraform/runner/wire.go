@@ -37,7 +37,7 @@ const MaxStored = 900 << 10
 // have the exit code 1.
 const ExitPermanent = 3
 
-// Input is what a run gets.
+// Input is the input of a run, which the executor has stored.
 type Input struct {
 	// Files are the files of the root module, by their names.
 	Files map[string]string `json:"files"`
@@ -51,7 +51,7 @@ func (i Input) Data() (map[string][]byte, error) {
 	return map[string][]byte{inputKey: data}, err
 }
 
-// Result is what a run has made.
+// Result is the result of a run, which the executor reads.
 type Result struct {
 	// Digest is set if a plan waits for approval: sha256:HEX of the plan.
 	Digest string `json:"digest,omitempty"`
