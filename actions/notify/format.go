@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -96,11 +97,6 @@ func fluxEvent(n Notice) eventv1.Event {
 	return e
 }
 
-// resources are the names of the kinds in paths of the API.
-var resources = map[string]string{
-	"ResourceGraph": "resourcegraphs", "Transform": "transforms", "Action": "actions", "Monitor": "monitors", "Receiver": "receivers",
-}
-
 // data is the data of a CloudEvent.
 type data struct {
 	Object              corev1.ObjectReference  `json:"object"`
@@ -118,15 +114,15 @@ type data struct {
 
 // cloudEvent returns the CloudEvent of a notice.
 func cloudEvent(n Notice) (event.Event, error) {
-	resource := resources[n.Object.Kind]
-	if resource == "" {
-		resource = strings.ToLower(n.Object.Kind) // a kind of a newer version
+	resource := cmp.Or(n.Resource, strings.ToLower(n.Object.Kind))
+	if n.Object.Namespace != "" {
+		resource = "namespaces/" + n.Object.Namespace + "/" + resource
 	}
 	e := event.New(event.CloudEventsVersionV1)
 	e.SetID(n.ID)
 	e.SetType("io.pequod." + strings.ToLower(n.Object.Kind) + "." + n.Reason)
-	e.SetSource(fmt.Sprintf("/apis/%s/namespaces/%s/%s/%s", n.Object.APIVersion, n.Object.Namespace, resource, n.Object.Name))
-	e.SetSubject(n.Object.Namespace + "/" + n.Object.Name)
+	e.SetSource("/apis/" + n.Object.APIVersion + "/" + resource + "/" + n.Object.Name)
+	e.SetSubject(path(n.Object))
 	e.SetTime(n.At)
 	e.SetExtension("severity", severity(n))
 	err := e.SetData(event.ApplicationJSON, data{

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,10 +9,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/actions/history"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/fluxowner"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -23,6 +25,8 @@ type Notice struct {
 	// ID is the same whenever the notice is made.
 	ID     string
 	Object corev1.ObjectReference
+	// Resource is the name of its kind in paths of the API, or "" if it is unknown.
+	Resource string
 	// Applied is the object of Flux that applied Object, nil if none did.
 	Applied *corev1.ObjectReference
 	// Revision is what Applied has applied, if it is known.
@@ -48,18 +52,23 @@ var reporters = []string{"pequod-applier", "pequod-manager", "pequod-actions"}
 // OfEvent returns the notice of an Event. It returns false for an Event that no program of Pequod has
 // emitted.
 func OfEvent(e *eventsv1.Event) (Notice, bool) {
-	if !slices.Contains(reporters, e.ReportingController) || e.Regarding.Kind == "" || e.Regarding.Name == "" || e.Regarding.Namespace != e.Namespace {
+	if !slices.Contains(reporters, e.ReportingController) || e.Regarding.Kind == "" || e.Regarding.Name == "" || e.Namespace != cmp.Or(e.Regarding.Namespace, metav1.NamespaceDefault) {
 		return Notice{}, false
 	}
 	row := history.EventOf(e)
-	return Notice{
+	n := Notice{
 		ID: row.UID + "-" + strconv.Itoa(row.Count), Failed: e.Type == corev1.EventTypeWarning,
 		Object: corev1.ObjectReference{
 			APIVersion: e.Regarding.APIVersion, Kind: e.Regarding.Kind, Namespace: e.Regarding.Namespace, Name: e.Regarding.Name, UID: e.Regarding.UID,
 		},
 		Reason: e.Reason, Message: source.OneLine(e.Note, maxText), At: row.LastAt, Count: row.Count,
 		Reporter: e.ReportingController, Instance: e.ReportingInstance,
-	}, true
+	}
+	// The applier has the object of a node there, which may be one of Flux, too.
+	if by := e.Related; e.ReportingController == "pequod-manager" && (fluxowner.Is(by, fluxowner.Kustomization) || fluxowner.Is(by, fluxowner.HelmRelease)) {
+		n.Applied = by
+	}
+	return n, true
 }
 
 // OfGraph returns the notices of executions that have completed a revision of a graph, oldest
@@ -88,21 +97,12 @@ func OfGraph(rg *v1alpha1.ResourceGraph) []Notice {
 }
 
 // of describes an object in a message: "ResourceGraph shop/web".
-func of(o corev1.ObjectReference) string { return o.Kind + " " + o.Namespace + "/" + o.Name }
+func of(o corev1.ObjectReference) string { return o.Kind + " " + path(o) }
 
-// appliers are the kinds of Flux that label what they apply, with their groups.
-var appliers = []schema.GroupVersionKind{
-	{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"},
-	{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"},
-}
-
-// AppliedBy returns the object of Flux that applied an object with these labels, nil if none did.
-func AppliedBy(labels map[string]string) *corev1.ObjectReference {
-	for _, kind := range appliers {
-		name, namespace := labels[kind.Group+"/name"], labels[kind.Group+"/namespace"]
-		if name != "" && namespace != "" {
-			return &corev1.ObjectReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: namespace, Name: name}
-		}
+// path returns NAMESPACE/NAME, or the name of an object that is in no namespace.
+func path(o corev1.ObjectReference) string {
+	if o.Namespace == "" {
+		return o.Name
 	}
-	return nil
+	return o.Namespace + "/" + o.Name
 }

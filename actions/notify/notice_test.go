@@ -19,6 +19,7 @@ import (
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/outbox"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/fluxowner"
 )
 
 var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -56,9 +57,21 @@ func TestOfEvent(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a series (-want +got):\n%s", diff)
 	}
+	got, ok = OfEvent(failed(func(e *eventsv1.Event) { e.Namespace, e.Regarding.Namespace = "default", "" }))
+	if !ok || of(got.Object) != "Action db" {
+		t.Errorf("in no namespace: %v", got)
+	}
+	kustomization := fluxowner.Of(map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"})
+	for reporter, want := range map[string]*corev1.ObjectReference{"pequod-manager": kustomization, "pequod-applier": nil} {
+		got, _ = OfEvent(failed(func(e *eventsv1.Event) { e.ReportingController, e.Related = reporter, kustomization }))
+		if got.Applied != want {
+			t.Errorf("%s: applied by %v", reporter, got.Applied)
+		}
+	}
 	for name, change := range map[string]func(*eventsv1.Event){
 		"another program":   func(e *eventsv1.Event) { e.ReportingController = "kubelet" },
 		"another namespace": func(e *eventsv1.Event) { e.Regarding.Namespace = "payments" },
+		"no namespace":      func(e *eventsv1.Event) { e.Regarding.Namespace = "" },
 		"no object":         func(e *eventsv1.Event) { e.Regarding.Name = "" },
 	} {
 		if n, ok := OfEvent(failed(change)); ok {
@@ -122,7 +135,7 @@ func TestFlux(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	n.Generation = 3
-	n.Applied = AppliedBy(map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"})
+	n.Applied = fluxowner.Of(map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"})
 	want.InvolvedObject = corev1.ObjectReference{APIVersion: "kustomize.toolkit.fluxcd.io/v1", Kind: "Kustomization", Namespace: "flux-system", Name: "apps"}
 	want.Message = "Action shop/db: the run has ?[31mfailed?"
 	want.Metadata = map[string]string{"kustomize.toolkit.fluxcd.io/object": "Action shop/db", "kustomize.toolkit.fluxcd.io/token": "3"}
@@ -133,9 +146,6 @@ func TestFlux(t *testing.T) {
 	want.Metadata["kustomize.toolkit.fluxcd.io/revision"], want.Metadata["kustomize.toolkit.fluxcd.io/originRevision"] = "main@sha1:a", "main@sha1:b"
 	if diff := cmp.Diff(want, decode(n)); diff != "" {
 		t.Errorf("with a revision (-want +got):\n%s", diff)
-	}
-	if AppliedBy(map[string]string{"helm.toolkit.fluxcd.io/name": "web"}) != nil {
-		t.Error("a label alone names an object")
 	}
 	// Its rate limit means that it has the event.
 	limited := &egress.Response{Status: http.StatusTooManyRequests}
@@ -179,6 +189,7 @@ func TestRevisionOf(t *testing.T) {
 func TestCloudEvents(t *testing.T) {
 	t.Parallel()
 	n, _ := OfEvent(failed(nil))
+	n.Resource = "actions"
 	header, body, err := CloudEvents.Encode(n)
 	if err != nil || header.Get("Content-Type") != "application/cloudevents+json" {
 		t.Fatal(header, err)
@@ -203,6 +214,7 @@ func TestCloudEvents(t *testing.T) {
 		t.Errorf("with a revision: %s, %v", with, err)
 	}
 	again, _ := OfEvent(failed(nil))
+	again.Resource = "actions"
 	if _, same, err := CloudEvents.Encode(again); err != nil || !bytes.Equal(body, same) {
 		t.Errorf("made again: %s, %v", same, err)
 	}

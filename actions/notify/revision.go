@@ -8,11 +8,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/internal/fluxowner"
 )
 
 // Kustomizations is the resource that [Options].Kustomizations reads.
-var Kustomizations = schema.GroupVersionResource{Group: appliers[0].Group, Version: appliers[0].Version, Resource: "kustomizations"}
+var Kustomizations = fluxowner.Kustomization.GroupVersion().WithResource("kustomizations")
 
 // Revision is what a Kustomization has applied.
 type Revision struct {
@@ -47,7 +48,7 @@ func RevisionOf(kustomization *unstructured.Unstructured) Revision {
 // revision returns the revision of what an object of Flux has applied. It is unknown if the object isn't a
 // Kustomization, is gone, or if the program may not read it.
 func (n *notifier) revision(ctx context.Context, by *corev1.ObjectReference) (Revision, error) {
-	if n.Kustomizations == nil || by == nil || by.Kind != appliers[0].Kind {
+	if n.Kustomizations == nil || !fluxowner.Is(by, fluxowner.Kustomization) {
 		return Revision{}, nil
 	}
 	found, err := n.Kustomizations.Namespace(by.Namespace).Get(ctx, by.Name, metav1.GetOptions{})

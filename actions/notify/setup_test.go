@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/pequod-io/pequod/internal/fluxowner"
 )
 
 // answers are Kustomizations of any name: an object, or an error.
@@ -31,8 +33,8 @@ func (a answers) Get(context.Context, string, metav1.GetOptions, ...string) (*un
 // is logged once.
 func TestRevisionUnread(t *testing.T) {
 	t.Parallel()
-	by := AppliedBy(map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"})
-	chart := AppliedBy(map[string]string{"helm.toolkit.fluxcd.io/name": "apps", "helm.toolkit.fluxcd.io/namespace": "flux-system"})
+	by := fluxowner.Of(map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"})
+	chart := fluxowner.Of(map[string]string{"helm.toolkit.fluxcd.io/name": "apps", "helm.toolkit.fluxcd.io/namespace": "flux-system"})
 	away := errors.New("the API server is away")
 	var lines strings.Builder
 	n := &notifier{log: funcr.New(func(_, args string) { lines.WriteString(args + "\n") }, funcr.Options{})}

@@ -15,7 +15,7 @@ import (
 func TestSlim(t *testing.T) {
 	t.Parallel()
 	rg := &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: "web", UID: "u", ResourceVersion: "7", Generation: 2, Annotations: map[string]string{"large": "value"},
+		Namespace: "shop", Name: "web", UID: "u", ResourceVersion: "7", Generation: 2, Annotations: map[string]string{"large": "value", "pequod.io/applied-by": "Kustomization/flux-system/apps"},
 		Labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "team": "blue"},
 	}}
 	rg.Spec.Graph.Nodes = []v1alpha1.Node{
@@ -29,6 +29,7 @@ func TestSlim(t *testing.T) {
 
 	want := &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "web", UID: "u", ResourceVersion: "7", Labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps"},
+		Annotations: map[string]string{"pequod.io/applied-by": "Kustomization/flux-system/apps"},
 	}}
 	want.Status.History = rg.Status.History
 	if diff := cmp.Diff(want, slim(rg, false)); diff != "" {

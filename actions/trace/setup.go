@@ -25,7 +25,7 @@ type Options struct {
 // Setup adds the controller to a manager, whose cache must have graphs with their nodes.
 func Setup(mgr manager.Manager, o Options) error {
 	graphs := mgr.GetClient()
-	return observe.Controller(mgr, "traces", &v1alpha1.ResourceGraph{}, func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	return observe.Controller(mgr, mgr.GetCache(), "traces", &v1alpha1.ResourceGraph{}, func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		rg := &v1alpha1.ResourceGraph{}
 		if err := graphs.Get(ctx, req.NamespacedName, rg); err != nil {
 			return reconcile.Result{}, client.IgnoreNotFound(err)

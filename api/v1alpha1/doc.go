@@ -104,6 +104,9 @@ const (
 	// AnnotationAccount on a graph with LabelOperator is the service account of its
 	// Transform, in the namespace of pequod-manager. Only pequod-manager may set it.
 	AnnotationAccount = "pequod.io/account"
+	// AnnotationAppliedBy on a graph that pequod-manager made is the object of Flux that has
+	// applied its instance, for example Kustomization/flux-system/apps.
+	AnnotationAppliedBy = "pequod.io/applied-by"
 	// Finalizer keeps a deleted graph in the cluster until the applier has deleted
 	// or orphaned its objects.
 	Finalizer = "pequod.io/applier"

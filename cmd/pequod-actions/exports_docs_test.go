@@ -20,6 +20,7 @@ import (
 	"github.com/pequod-io/pequod/actions/notify"
 	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/fluxowner"
 )
 
 // documented returns the code blocks of docs/notifications.md of a language.
@@ -124,7 +125,7 @@ func TestNotificationsDocument(t *testing.T) {
 	source := alert.Spec.EventSources[0]
 	_, body, err := notify.Flux.Encode(notify.Notice{
 		Object:  corev1.ObjectReference{Kind: "ResourceGraph", Namespace: "shop", Name: "web"},
-		Applied: notify.AppliedBy(map[string]string{"kustomize.toolkit.fluxcd.io/name": source.Name, "kustomize.toolkit.fluxcd.io/namespace": source.Namespace}),
+		Applied: fluxowner.Of(map[string]string{"kustomize.toolkit.fluxcd.io/name": source.Name, "kustomize.toolkit.fluxcd.io/namespace": source.Namespace}),
 	})
 	if err != nil {
 		t.Fatal(err)

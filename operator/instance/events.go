@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/fluxowner"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -19,7 +20,8 @@ import (
 // maxNote is the number of bytes of an Event's note. The API server allows 1024.
 const maxNote = 1000
 
-// report emits an Event of the instance about a refusal, once. The status in the cluster
+// report emits an Event of the instance about a refusal, once. Its related object is the one of Flux that has
+// applied the instance, for notifications, whose program may not read instances. The status in the cluster
 // shows whether another process did so before.
 func (t *task) report(r *refusal) {
 	if r == nil {
@@ -41,7 +43,7 @@ func (t *task) report(r *refusal) {
 	if reason == reasonPolicyUnchecked {
 		reason = reasonRenderFailed
 	}
-	t.events.Eventf(t.regarding(), nil, corev1.EventTypeWarning, reason, "Render", "%s", source.OneLine(r.message, maxNote))
+	t.events.Eventf(t.regarding(), fluxowner.Related(t.instance.GetLabels()), corev1.EventTypeWarning, reason, "Render", "%s", source.OneLine(r.message, maxNote))
 }
 
 // countViolations counts the findings of policies in an instance, once for each generation.
@@ -86,7 +88,7 @@ func (t *task) refusesOwn(err error, next *status) bool {
 	}
 	t.memory.refusedStatus = &refusedStatus{fields: next.Own, why: fmt.Sprintf(
 		"the outputs %v are not written to the fields of #Status: %v", slices.Sorted(maps.Keys(next.Own)), err)}
-	t.events.Eventf(t.regarding(), nil, corev1.EventTypeWarning, reasonStatusRefused, "WriteStatus", "%s", source.OneLine(t.memory.refusedStatus.why, maxNote))
+	t.events.Eventf(t.regarding(), fluxowner.Related(t.instance.GetLabels()), corev1.EventTypeWarning, reasonStatusRefused, "WriteStatus", "%s", source.OneLine(t.memory.refusedStatus.why, maxNote))
 	return true
 }
 

@@ -89,7 +89,7 @@ func viewOf(obj any) (any, error) {
 		Generation: u.GetGeneration(), DeletionTimestamp: u.GetDeletionTimestamp(), Labels: u.GetLabels(),
 		OwnerReferences: u.GetOwnerReferences(),
 	}
-	for _, key := range []string{v1alpha1.AnnotationReconcileRequestedAt, v1alpha1.AnnotationAccount} {
+	for _, key := range []string{v1alpha1.AnnotationReconcileRequestedAt, v1alpha1.AnnotationAccount, v1alpha1.AnnotationAppliedBy} {
 		value := u.GetAnnotations()[key]
 		if value == "" {
 			continue

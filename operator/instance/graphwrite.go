@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/fluxowner"
 )
 
 // fieldManager owns the fields of graphs and of the status of instances.
@@ -44,6 +45,7 @@ func (t *task) refuseGraph(g *graphView) *refusal {
 // upToDate reports whether a graph is as it would be written now.
 func (t *task) upToDate(g *graphView) bool {
 	return g.spec == t.memory.rendering.spec && g.Annotations[v1alpha1.AnnotationAccount] == t.entry.Account.Name && t.owns(g) &&
+		g.Annotations[v1alpha1.AnnotationAppliedBy] == fluxowner.Text(t.instance.GetLabels()) &&
 		(t.requested == "" || t.requested == t.stored.LastHandledReconcileAt || t.requested == g.Annotations[v1alpha1.AnnotationReconcileRequestedAt])
 }
 
@@ -121,6 +123,9 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph, before *graphView) ([]byte, 
 	maps.Copy(annotations, rg.Annotations)
 	if t.entry.Account.Name != "" {
 		annotations[v1alpha1.AnnotationAccount] = t.entry.Account.Name
+	}
+	if by := fluxowner.Text(t.instance.GetLabels()); by != "" {
+		annotations[v1alpha1.AnnotationAppliedBy] = by
 	}
 	if t.requested != "" {
 		annotations[v1alpha1.AnnotationReconcileRequestedAt] = t.requested

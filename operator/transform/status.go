@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/fluxowner"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/roles"
 )
@@ -149,13 +150,13 @@ func (s *session) report(before *v1alpha1.Transform) {
 }
 
 // emit emits an Event about the Transform, without its resource version: Events about
-// different versions would not be counted as one.
+// different versions would not be counted as one. Its related object is the one of Flux that has applied it.
 func (s *session) emit(kind, reason, action, text string) {
 	about := &v1alpha1.Transform{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Transform"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.t.Namespace, Name: s.t.Name, UID: s.t.UID},
 	}
-	s.events.Eventf(about, nil, kind, reason, action, "%s", source.OneLine(text, maxNote))
+	s.events.Eventf(about, fluxowner.Related(s.t.Labels), kind, reason, action, "%s", source.OneLine(text, maxNote))
 }
 
 // writeStatus writes the status if it has changed, and Events about what has changed. The

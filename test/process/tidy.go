@@ -15,7 +15,7 @@ import (
 )
 
 // reconciled are the resources that the programs reconcile.
-var reconciled = []string{"actions", "monitors", "receivers", "resourcegraphs"}
+var reconciled = []string{"actions", "monitors", "receivers", "resourcegraphs", "transforms"}
 
 // left are the resources in the namespace of a test that would go on, each with those that it makes,
 // and the Events, which the programs of the next test would store in the history.

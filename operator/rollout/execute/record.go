@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/fluxowner"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/catalog"
 )
@@ -91,7 +92,7 @@ func (r *reconciler) report(t *v1alpha1.Transform, old, s *v1alpha1.RolloutStatu
 			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Transform"},
 			ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name, UID: t.UID},
 		}
-		r.events.Eventf(about, nil, kind, reason, "Rollout", "%s", source.OneLine(text, maxNote))
+		r.events.Eventf(about, fluxowner.Related(t.Labels), kind, reason, "Rollout", "%s", source.OneLine(text, maxNote))
 	}
 	started := old.ToDigest != s.ToDigest
 	if started && s.Phase != v1alpha1.RolloutCompleted {
