@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pequod-io/pequod/api/action"
@@ -19,12 +20,20 @@ func (d *decoder) report(id string, p problem.Problem) {
 	d.problems = append(d.problems, p)
 }
 
-// checkNodes calls [Options.Check] for every node, and checks nodes with kinds of Pequod. The decoded
-// nodes have the same order as the nodes of the graph.
+// checkNodes calls [Options.Check] for every node, and checks nodes with kinds of Pequod. Violations
+// of the module explain what is wrong with them better, so with these it checks only what the caller
+// asks for. The decoded nodes have the same order as the nodes of the graph.
 func (r *Renderer) checkNodes(rg *v1alpha1.ResourceGraph, d *decoder) {
+	check := r.checkNode
+	if slices.ContainsFunc(d.found, func(f violation) bool { return f.Severity == v1alpha1.SeverityError }) {
+		check = r.Check
+	}
+	if check == nil {
+		return
+	}
 	for i, n := range rg.Spec.Graph.Nodes {
 		object := d.nodes[i].object
-		for _, p := range r.checkNode(n, object) {
+		for _, p := range check(n, object) {
 			d.report(n.ID, p)
 		}
 	}
