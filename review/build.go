@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/pequod-io/pequod/api/graph"
-	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/review/forecast"
 )
@@ -202,7 +201,7 @@ func (r *Report) addInstances(pairs []*pair, consequences map[objectdiff.Key][]f
 		if p.head != nil {
 			in.After = p.head.Graph
 		}
-		nodes := nodesOf(in.Before, in.After)
+		nodes := p.nodes()
 		for _, o := range p.changed.Objects {
 			in.Objects = append(in.Objects, Object{ObjectDiff: o, Consequences: consequences[o.Key], Node: nodes[o.Key], Module: p.module(nodes[o.Key], o.Action)})
 		}
@@ -223,14 +222,19 @@ func (p *pair) module(node string, a objectdiff.Action) Place {
 	return u.Nodes[node]
 }
 
-// nodesOf returns the ids of the nodes by their objects. Those of later graphs win.
-func nodesOf(graphs ...*v1alpha1.ResourceGraph) map[objectdiff.Key]string {
+// nodes returns the ids of the nodes by their objects. Those of the head win.
+func (p *pair) nodes() map[objectdiff.Key]string {
 	ids := map[objectdiff.Key]string{}
-	for _, rg := range graphs {
-		if rg == nil {
-			continue
+	for _, objects := range [][]objectdiff.Object{p.was, p.is} {
+		for i := range objects {
+			if id := objects[i].NodeID(); id != "" {
+				ids[objects[i].Key] = id
+			}
 		}
-		read := graph.ReadObjects(rg)
+	}
+	// The objects of the report about an apply come from the cluster.
+	if p.was == nil && p.is == nil && p.head != nil && p.head.Graph != nil {
+		read := graph.ReadObjects(p.head.Graph)
 		for i := range read.Nodes {
 			n := &read.Nodes[i]
 			gk := n.GroupKind()

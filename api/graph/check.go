@@ -2,23 +2,25 @@ package graph
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
 // An id must be a non-empty label value, because it identifies the node in
 // selectors, messages and metrics as well as in expressions.
 const (
-	idPattern = `^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
-	maxID     = 63
-	idHint    = "letters, digits, '-', '_' and '.', beginning and ending with a letter or digit, at most 63 characters"
+	maxID  = 63
+	idHint = "letters, digits, '-', '_' and '.', beginning and ending with a letter or digit, at most 63 characters"
 )
+
+// ids matches an id of any length.
+var ids = lazyregexp.New(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 
 // Check reads and validates a graph.
 func Check(rg *v1alpha1.ResourceGraph) []Problem { return Read(rg).Problems() }
@@ -34,7 +36,6 @@ func (g *Graph) Problems() []Problem {
 	add := func(node, path, message, hint string) {
 		problems = append(problems, NewProblem(node, path, message, hint))
 	}
-	ids := regexp.MustCompile(idPattern)
 	// objects maps each object to its first node; checkObject fills it.
 	objects := make(map[v1alpha1.ObjectRef]string, len(g.Nodes))
 	for i := range g.Nodes {
@@ -43,7 +44,7 @@ func (g *Graph) Problems() []Problem {
 		switch {
 		case n.ID == "":
 			add("", fmt.Sprintf("nodes[%d]", i), "has no id", "")
-		case len(n.ID) > maxID || !ids.MatchString(n.ID):
+		case len(n.ID) > maxID || !ids().MatchString(n.ID):
 			add(n.ID, "id", fmt.Sprintf("%q is not an id", n.ID), idHint)
 		case first != i:
 			add(n.ID, "id", fmt.Sprintf("nodes[%d] and nodes[%d] have the same id", first, i), "")

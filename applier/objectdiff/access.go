@@ -65,6 +65,12 @@ func (o *Object) NodePath(p Path) (string, bool) {
 	return text, true
 }
 
+// NodeID returns the id of the node that the object was read from, or "".
+func (o *Object) NodeID() string {
+	id, _ := o.node["id"].(string)
+	return id
+}
+
 // Stays reports whether the object stays in the cluster when it leaves its graph.
 func (o *Object) Stays() bool { return o.policy.orphaned || o.policy.kept != "" }
 

@@ -142,6 +142,8 @@ func FindYAML(dir string, recursive bool) ([]string, error) {
 		// given, "./apps/" for example, and not cleaned.
 		case e.IsDir() && p != dir && !recursive:
 			return fs.SkipDir
+		case e.Type().IsRegular() && IsYAML(p): // WalkDir follows no links, so it is in dir
+			paths = append(paths, p)
 		case !e.IsDir() && IsYAML(p):
 			paths = append(paths, p)
 			return CheckEntry(dir, p)

@@ -43,6 +43,9 @@ type RenderFlags struct {
 type Observer struct {
 	// Loaded gets the platforms and the policies of --policy before the first instance.
 	Loaded func(*platform.Catalog, []*render.Policy)
+	// Read gets the bytes of every file, before its documents are rendered. It must not
+	// keep them.
+	Read func(file string, data []byte)
 	// Document gets every document in the order of the input, with its problems. The
 	// instance is nil if the document is none.
 	Document func(file string, in *render.Instance, ps problem.List)
@@ -100,7 +103,7 @@ func RenderAll[T any](ctx context.Context, env command.Env, f *RenderFlags,
 		return Checks{}, err
 	}
 	var unread error
-	sum, err := renderEach(ctx, f, instances(ctx, files, env.In, &unread), value, visit)
+	sum, err := renderEach(ctx, f, instances(ctx, files, env.In, f.Observer.Read, &unread), value, visit)
 	if err == nil {
 		err = unread
 	}

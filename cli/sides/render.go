@@ -2,10 +2,12 @@ package sides
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/objectdiff"
@@ -30,6 +32,8 @@ type Side struct {
 	documents []document
 	// results are those of documents without problems, by path and position.
 	results map[place]result
+	// sums has the SHA-256 sums of the files that were read, by their paths.
+	sums sync.Map
 	// instancesOnly leaves out the documents of other kinds, and Others counts them.
 	instancesOnly bool
 	Others        int
@@ -113,6 +117,7 @@ func (s *Side) render(ctx context.Context, env command.Env, flags *input.RenderF
 	f := *flags
 	f.Observer = input.Observer{
 		Loaded: func(c *platform.Catalog, policies []*render.Policy) { s.catalog, s.policies = c, policies },
+		Read:   func(file string, data []byte) { s.sums.Store(s.Checkout.Relative(file), sha256.Sum256(data)) },
 		Document: func(file string, in *render.Instance, ps problem.List) {
 			if flags.Observer.Document != nil {
 				flags.Observer.Document(file, in, ps)

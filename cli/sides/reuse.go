@@ -1,11 +1,7 @@
 package sides
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"reflect"
-	"sync"
 
 	"github.com/pequod-io/pequod/render"
 )
@@ -17,17 +13,11 @@ func (s *Side) reuse(other *Side) func(*render.Instance, *render.Platform) (rend
 	if other.flags.Namespace != s.flags.Namespace || other.flags.AllowSecrets != s.flags.AllowSecrets || !other.withoutProblems() {
 		return nil
 	}
-	var equalFiles sync.Map // by paths
 	same := func(file string) bool {
-		if equal, ok := equalFiles.Load(file); ok {
-			return equal.(bool)
-		}
-		here, err := os.ReadFile(file)
-		path := filepath.FromSlash(s.Checkout.Relative(file))
-		there, err2 := os.ReadFile(filepath.Join(other.Checkout.Dir(), path))
-		equal := err == nil && err2 == nil && bytes.Equal(here, there)
-		equalFiles.Store(file, equal)
-		return equal
+		path := s.Checkout.Relative(file)
+		here, _ := s.sums.Load(path)
+		there, ok := other.sums.Load(path)
+		return ok && here == there
 	}
 	return func(in *render.Instance, p *render.Platform) (render.Result, bool) {
 		r, ok := other.results[s.placeOf(in.File, in.Pos())]

@@ -104,9 +104,11 @@ func Export(ctx context.Context, commit, dir string) error {
 		return err
 	}
 	r := bufio.NewReaderSize(out, 1<<16)
+	to := exporter{root: root}
+	defer to.close()
 	failed := func() error {
 		for _, e := range entries {
-			if err := export(root, e, r); err != nil {
+			if err := to.export(e, r); err != nil {
 				return err
 			}
 		}
@@ -161,8 +163,41 @@ func blobs(ctx context.Context, commit string) ([]Entry, error) {
 	return entries, nil
 }
 
+// exporter writes entries below root.
+type exporter struct {
+	root *os.Root
+	// dir is the directory of the last entry with that name, or nil. Entries come in the
+	// order of their paths, so it is often that of the next one.
+	dir  *os.Root
+	name string
+}
+
+// close closes the last directory.
+func (x *exporter) close() {
+	if x.dir != nil {
+		x.dir.Close() // nothing was written to it
+	}
+}
+
+// enter makes and opens a directory below root.
+func (x *exporter) enter(name string) error {
+	if x.dir != nil && x.name == name {
+		return nil
+	}
+	if err := x.root.MkdirAll(name, 0o700); err != nil {
+		return err
+	}
+	dir, err := x.root.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	x.close()
+	x.dir, x.name = dir, name
+	return nil
+}
+
 // export reads the next object of git cat-file --batch and writes it.
-func export(root *os.Root, e Entry, r *bufio.Reader) error {
+func (x *exporter) export(e Entry, r *bufio.Reader) error {
 	header, err := r.ReadString('\n') // OBJECT SP TYPE SP SIZE
 	if err != nil {
 		return fmt.Errorf("git cat-file: %w", err)
@@ -175,20 +210,20 @@ func export(root *os.Root, e Entry, r *bufio.Reader) error {
 	if err != nil {
 		return fmt.Errorf("git cat-file: %w", err)
 	}
-	name := filepath.FromSlash(e.Name)
-	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+	dir, name := filepath.Split(filepath.FromSlash(e.Name))
+	if err := x.enter(filepath.Clean(dir)); err != nil {
 		return err
 	}
 	content := io.LimitReader(r, size)
 	if e.Mode == "120000" {
 		target, err := io.ReadAll(content)
 		if err == nil {
-			err = root.Symlink(string(target), name)
+			err = x.dir.Symlink(string(target), name)
 		}
 		if err != nil {
 			return err
 		}
-	} else if err := write(root, name, content); err != nil {
+	} else if err := write(x.dir, name, content); err != nil {
 		return err
 	}
 	_, err = r.Discard(1) // the line feed after the content
