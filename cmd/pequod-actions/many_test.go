@@ -60,7 +60,7 @@ spec:
   timeout: 30s
 ---`, i, group(i), app.Port(), i, query, manyInterval)
 	}
-	p := e.watch(t)
+	p := e.watch(t, withoutLease...) // a busy machine may keep the lease from being renewed
 	e.Apply(t, strings.TrimSuffix(all.String(), "---"))
 	// delays waits until each of the others was polled often enough since a time, and returns how much
 	// later than their interval the polls were, in order.
