@@ -31,7 +31,7 @@ const maxOverStack = 5
 // saves that much memory for one or two collections more. In a long run they would cost a
 // sixth of the time.
 const (
-	smallHeap       = 192 << 20
+	smallHeap       = 160 << 20
 	maxGarbage      = 96 << 20
 	maxFirstGarbage = 24 << 20
 )
