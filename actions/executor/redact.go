@@ -99,9 +99,11 @@ func messages(value any) []string {
 	return all
 }
 
-// redact replaces secret values in a text.
+// redact replaces secret values in a text. Longer ones come first, because one may be part of another.
 func redact(text string, secrets []string) string {
-	for _, s := range secrets {
+	longest := slices.Clone(secrets)
+	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
+	for _, s := range longest {
 		if len(s) >= minSecret {
 			text = strings.ReplaceAll(text, s, redacted)
 		}

@@ -25,3 +25,12 @@ func TestExcerpt(t *testing.T) {
 		}
 	}
 }
+
+// TestRedact leaves nothing of a secret that begins with another one.
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	const text = "hunter2 and hunter2-of-production"
+	if got, want := redact(text, []string{"hunter2", "hunter2-of-production", "and"}), "[redacted] and [redacted]"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
