@@ -115,9 +115,11 @@ soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant|Rollout)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth|KilledOnce|WorkflowKilledOnce|TerraformKilledOnce|MonitorLoad|ActionLoad|ReceiverLoad|HistoryLoad)$$' ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions
 
-e2e: ## Build OpenTofu, which takes minutes the first time, and test the executor terraform with it
+e2e: ## Build OpenTofu and the controllers of Flux, which takes long the first time, and test with them
 	cd test/tofu && $(GO) build -ldflags '-s -w' -o ../../bin/tofu github.com/opentofu/opentofu/cmd/tofu
 	PEQUOD_E2E=1 $(GO) test -count=1 -v -timeout=30m -run '^TestTerraform' ./cmd/pequod-actions
+	cd test/gitops/flux && $(GO) build -ldflags '-s -w' -o ../../../bin/ tool
+	PEQUOD_E2E=1 $(GO) test -count=1 -v -timeout=30m ./test/gitops
 
 # Packages whose tests have golden files, and rewrite them with -update.
 GOLDEN_PKGS = $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')

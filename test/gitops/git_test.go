@@ -1,0 +1,150 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/process"
+)
+
+// service is an instance.
+func service(name, image string) string {
+	return fmt.Sprintf(`apiVersion: pequod.io/v1alpha1
+kind: WebService
+metadata: {name: %s, namespace: shop}
+spec: {image: %q, port: 8080}
+`, name, image)
+}
+
+// TestGit follows a repository through its life: git to Ready, an update, a rollback by revert,
+// drift on both sides, suspension, a removed instance, a graph that stalls, and its repair.
+func TestGit(t *testing.T) {
+	e := start(t)
+	r := newRepository(t)
+	r.write(t, "access/account.yaml", documented(t, "access/account.yaml"))
+	r.write(t, "apps/web.yaml", service("web", "ghcr.io/shop/web:1.4.0"))
+	r.write(t, "apps/api.yaml", service("api", "ghcr.io/shop/api:2.0.0"))
+	r.render(t)
+	r.write(t, "access/roles.yaml", process.PequodIn(t, r.dir, 0, "rbac", "generate", "-f", "graphs", "-R"))
+	first := r.commit(t, "Two web services")
+
+	// The applier is away: Flux applies the graphs, and isn't ready with them.
+	if code := e.applier.Stop(t); code != 0 {
+		t.Fatalf("the applier ended with %d", code)
+	}
+	e.Apply(t, documented(t, "clusters/flux.yaml", "https://git.example.com/shop/deploy", r.url, "interval: 10m", "interval: 10m\n  retryInterval: 5s"))
+	e.is(t, kustomizations, "Kustomization", runtime, "shop-access", "True", "")
+	graphs := e.Await(t, platform, "ResourceGraph", "shop")
+	graph := func(instance string) *unstructured.Unstructured {
+		t.Helper()
+		list, err := graphs.List(t.Context(), metav1.ListOptions{LabelSelector: "pequod.io/instance=" + instance})
+		if err != nil || len(list.Items) != 1 {
+			t.Fatalf("%d graphs of %s: %v", len(list.Items), instance, err)
+		}
+		return &list.Items[0]
+	}
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		list, err := graphs.List(ctx, metav1.ListOptions{})
+		if err == nil && len(list.Items) != 2 {
+			err = fmt.Errorf("%d graphs", len(list.Items))
+		}
+		return err
+	})
+	k := e.Await(t, kustomizations, "Kustomization", runtime)
+	waiting, err := k.Get(t.Context(), "shop", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ready(waiting, "True", "") == nil {
+		t.Error("the Kustomization is ready although nobody has executed its graphs")
+	}
+	e.startApplier()
+	e.synced(t, "shop", first)
+	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
+	if err := ready(graph("web"), "True", ""); err != nil {
+		t.Errorf("the Kustomization is ready, and the graph isn't: %v", err)
+	}
+
+	// An update, and its revert.
+	r.write(t, "apps/web.yaml", service("web", "ghcr.io/shop/web:1.5.0"))
+	r.render(t)
+	e.synced(t, "shop", r.commit(t, "web 1.5.0"))
+	e.image(t, "web", "ghcr.io/shop/web:1.5.0")
+	r.git(t, "revert", "--no-edit", "HEAD")
+	e.synced(t, "shop", r.head(t))
+	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
+
+	// Drift of an object is the applier's, and drift of a graph is Flux's.
+	e.merge(t, "apps/v1", "Deployment", "shop", "web", `{"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "evil"}]}}}}`)
+	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
+	e.merge(t, platform, "ResourceGraph", "shop", graph("web").GetName(), `{"spec": {"suspend": true}}`)
+	e.request(t, kustomizations, "Kustomization", runtime, "shop")
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		g, err := graphs.Get(ctx, graph("web").GetName(), metav1.GetOptions{})
+		if suspended, _, _ := unstructured.NestedBool(g.Object, "spec", "suspend"); err == nil && suspended {
+			err = errors.New("the graph is suspended")
+		}
+		return err
+	})
+	e.is(t, kustomizations, "Kustomization", runtime, "shop", "True", "")
+
+	// A request for a graph, as flux reconcile writes it, stays, and is answered.
+	token := e.request(t, platform, "ResourceGraph", "shop", graph("web").GetName())
+	harness.Eventually(t, patience, func(context.Context) error {
+		handled, _, _ := unstructured.NestedString(graph("web").Object, "status", "reconcileRequestedAt")
+		if handled != token {
+			return fmt.Errorf("handled %q, want %q", handled, token)
+		}
+		return nil
+	})
+
+	// A suspended Kustomization changes nothing.
+	e.merge(t, kustomizations, "Kustomization", runtime, "shop", `{"spec": {"suspend": true}}`)
+	r.write(t, "apps/web.yaml", service("web", "ghcr.io/shop/web:1.6.0"))
+	r.write(t, "apps/api.yaml", "")
+	r.render(t)
+	removed := r.commit(t, "web 1.6.0, no api")
+	source := e.Await(t, "source.toolkit.fluxcd.io/v1", "GitRepository", runtime)
+	e.request(t, "source.toolkit.fluxcd.io/v1", "GitRepository", runtime, "shop")
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		s, err := source.Get(ctx, "shop", metav1.GetOptions{})
+		if revision, _, _ := unstructured.NestedString(s.Object, "status", "artifact", "revision"); err == nil && revision != "main@sha1:"+removed {
+			err = fmt.Errorf("revision %q", revision)
+		}
+		return err
+	})
+	graph("api")
+	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
+
+	// Then the removed instance goes, with its objects before it.
+	e.merge(t, kustomizations, "Kustomization", runtime, "shop", `{"spec": {"suspend": false}}`)
+	e.synced(t, "shop", removed)
+	e.image(t, "web", "ghcr.io/shop/web:1.6.0")
+	deployments := e.Await(t, "apps/v1", "Deployment", "shop")
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		if list, err := graphs.List(ctx, metav1.ListOptions{LabelSelector: "pequod.io/instance=api"}); err != nil || len(list.Items) > 0 {
+			return fmt.Errorf("%d graphs: %w", len(list.Items), err)
+		}
+		if _, err := deployments.Get(ctx, "api", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Fatalf("the graph is gone, and its Deployment isn't: %v", err)
+		}
+		return nil
+	})
+
+	// A graph that can't be executed fails its Kustomization at once, with its message.
+	e.Apply(t, `{apiVersion: v1, kind: Service, metadata: {name: taken, namespace: shop}, spec: {ports: [{port: 1, name: http}]}}`)
+	r.write(t, "apps/taken.yaml", service("taken", "ghcr.io/shop/taken:1.0.0"))
+	r.render(t)
+	r.commit(t, "taken")
+	e.request(t, "source.toolkit.fluxcd.io/v1", "GitRepository", runtime, "shop")
+	e.is(t, kustomizations, "Kustomization", runtime, "shop", "False", "ResourceGraph/shop/taken-")
+	r.git(t, "revert", "--no-edit", "HEAD")
+	e.synced(t, "shop", r.head(t))
+}
