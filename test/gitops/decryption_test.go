@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/test/harness"
-	"github.com/pequod-io/pequod/test/process"
 )
 
 // TestDecryption has Flux decrypt a Secret beside the graphs, with SOPS and age. The graphs arrive as they
@@ -51,7 +50,7 @@ func TestDecryption(t *testing.T) {
 	r.write(t, "access/account.yaml", documented(t, "access/account.yaml"))
 	r.write(t, "apps/web.yaml", service("web", "ghcr.io/shop/web:1.4.0"))
 	r.render(t)
-	r.write(t, "access/roles.yaml", process.PequodIn(t, r.dir, 0, "rbac", "generate", "-f", "graphs", "-R"))
+	r.roles(t)
 	encrypted := tool("sops", "encrypt", "--age", recipient, "--encrypted-regex", "^(data|stringData)$", plain)
 	if strings.Contains(encrypted, "open-sesame") {
 		t.Fatal("the Secret is not encrypted")

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/test/harness"
-	"github.com/pequod-io/pequod/test/process"
 )
 
 // service is an instance.
@@ -32,7 +31,7 @@ func TestGit(t *testing.T) {
 	r.write(t, "apps/web.yaml", service("web", "ghcr.io/shop/web:1.4.0"))
 	r.write(t, "apps/api.yaml", service("api", "ghcr.io/shop/api:2.0.0"))
 	r.render(t)
-	r.write(t, "access/roles.yaml", process.PequodIn(t, r.dir, 0, "rbac", "generate", "-f", "graphs", "-R"))
+	r.roles(t)
 	first := r.commit(t, "Two web services")
 
 	// The applier is away: Flux applies the graphs, and isn't ready with them.

@@ -59,7 +59,7 @@ func TestAlerts(t *testing.T) {
 	r.write(t, "access/account.yaml", documented(t, "access/account.yaml"))
 	r.write(t, "apps/web.yaml", service("web", "ghcr.io/shop/web:1.4.0"))
 	r.render(t)
-	r.write(t, "access/roles.yaml", process.PequodIn(t, r.dir, 0, "rbac", "generate", "-f", "graphs", "-R"))
+	r.roles(t)
 	first := r.commit(t, "A web service")
 	e.Apply(t, documented(t, "clusters/flux.yaml", "https://git.example.com/shop/deploy", r.url, "interval: 10m", "interval: 10m\n  retryInterval: 5s"))
 	e.synced(t, "shop", first)

@@ -67,11 +67,22 @@ func (r *repository) write(t *testing.T, name, content string) {
 	}
 }
 
-// render renders the instances in apps to graphs, and adds the rights of their accounts to access.
-// The rights that the repository has stay, because an account has to remove what left a graph.
+// render renders the instances in apps to graphs.
 func (r *repository) render(t *testing.T) {
 	t.Helper()
-	process.PequodIn(t, r.dir, 0, "render", "-f", "apps", "--output-dir", "graphs", "--prune", "--allow-empty")
+	process.PequodIn(t, r.dir, 0, "render", "-f", "apps", "--output-dir", "graphs", "--prune")
+}
+
+// roles writes the rights that the graphs need to access.
+func (r *repository) roles(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command(process.Path(t, "pequod"), "rbac", "generate", "-f", "graphs", "-R")
+	cmd.Dir, cmd.Stderr = r.dir, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write(t, "access/roles.yaml", string(out))
 }
 
 // commit commits everything, and returns the commit.
