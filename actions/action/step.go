@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -66,9 +65,9 @@ func (s *session) do(ctx context.Context, step runs.Step) {
 	}
 }
 
-// release removes the finalizer.
+// release removes the finalizer. The Action is not forgotten before the cache shows that it is gone: an
+// older state of it would have the request to undo it sent again.
 func (s *session) release(ctx context.Context) (reconcile.Result, error) {
-	s.forget(client.ObjectKeyFromObject(s.a))
 	before := s.a.DeepCopy()
 	controllerutil.RemoveFinalizer(s.a, v1alpha1.ActionFinalizer)
 	return written(s.patch(ctx, before, s.a))

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/hosts/github"
 )
@@ -111,5 +112,25 @@ func TestDeletedWhileDown(t *testing.T) {
 	e.absent(t, "db")
 	if got := strings.Join(e.host.runs, " "); got != `{"size":"db"} {"size":"paused"} {"remove":"db"}` {
 		t.Errorf("runs: %s", got)
+	}
+}
+
+// TestUndoneOnce undoes an Action while the program sees each change a second late. After the Action is
+// gone, older states of it don't have it undone again.
+func TestUndoneOnce(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	proxy := e.Proxy(t, 1)
+	proxy.Inject(faults.Rule{Verbs: []string{"watch"}, Faults: []faults.Fault{faults.Lag{For: time.Second}}})
+	e.as = proxy.Config(e.as)
+	e.run(t, withoutLease...)
+	e.action(t, "db", "1", fmt.Sprintf("  destroy: {http: {url: %s/remove, body: {remove: db}}}", e.host.URL))
+	e.status(t, "db", reason("RunSucceeded"))
+	_, before, _ := e.host.counts()
+	e.remove(t, "db")
+	e.absent(t, "db")
+	time.Sleep(3 * time.Second) // until the program has seen all states
+	if _, after, _ := e.host.counts(); after != before+1 {
+		t.Errorf("%d requests to undo it", after-before)
 	}
 }
