@@ -79,8 +79,8 @@ func (s *step) put(ctx context.Context, objects resource, object *unstructured.U
 	}
 }
 
-// create applies an object that nobody has a receipt of: it is new, or no Receiver has changed it. Others
-// are a conflict.
+// create applies an object that has no receipts, because it doesn't exist or no Receiver has changed it.
+// The error is a conflict if the object has receipts.
 func (s *step) create(ctx context.Context, objects resource, object *unstructured.Unstructured) error {
 	attempt := rand.Text()[:attemptSize]
 	// The attempt is not a receipt, and the next write drops it. It differs from what any other one

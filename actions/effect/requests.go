@@ -13,7 +13,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// request is what one message requests of one object.
+// request sets an annotation of one object because of one message.
 type request struct {
 	step       *step
 	annotation string
@@ -25,7 +25,7 @@ type request struct {
 	err     error
 }
 
-// outcome is what became of a request.
+// outcome is the result of a request.
 type outcome int
 
 const (

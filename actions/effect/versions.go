@@ -13,7 +13,7 @@ import (
 // maxVersions is the number of objects whose last version is in memory. Each has up to 3 KiB.
 const maxVersions = 1024
 
-// version is what a write needs to know of the object that it changes.
+// version is the state of an object on which the next write is based.
 type version struct {
 	resourceVersion string
 	// received is the annotation with the receipts.

@@ -29,7 +29,7 @@ type Notice struct {
 	Resource string
 	// Applied is the object of Flux that applied Object, nil if none did.
 	Applied *corev1.ObjectReference
-	// Revision is what Applied has applied, if it is known.
+	// Revision is the revision that Applied has applied. It is empty if it is unknown.
 	Revision Revision
 	// Failed is set if somebody has to do something.
 	Failed bool

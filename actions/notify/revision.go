@@ -15,7 +15,7 @@ import (
 // Kustomizations is the resource that [Options].Kustomizations reads.
 var Kustomizations = fluxowner.Kustomization.GroupVersion().WithResource("kustomizations")
 
-// Revision is what a Kustomization has applied.
+// Revision is the revision of the source that a Kustomization has applied.
 type Revision struct {
 	// Source is the revision of the source, such as main@sha1:HEX, or "" if it is unknown.
 	Source string

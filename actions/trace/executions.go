@@ -52,9 +52,9 @@ func executions(rg *v1alpha1.ResourceGraph) (all []execution) {
 	return all
 }
 
-// interrupted returns when the first execution of a graph began, of which the history has the start of the last
-// process that has worked on it. If an applier was killed before, nodes were applied earlier. For later
-// executions that can't be known, because nodes keep the times of those before.
+// interrupted returns the start time of the first execution of a graph. start is the time in the history, at
+// which the last applier process began. If an earlier process was killed, some nodes were applied before
+// that. Later executions can't be corrected, because nodes keep the times of earlier executions.
 func interrupted(rg *v1alpha1.ResourceGraph, start time.Time) time.Time {
 	for _, n := range rg.Spec.Graph.Nodes {
 		if s := rg.Status.NodeStates[n.ID]; s.AppliedAt != nil && s.AppliedAt.UTC().Before(start.Add(-imprecision)) {

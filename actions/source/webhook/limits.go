@@ -19,7 +19,8 @@ const (
 	// maxInFlight limits the bodies of the requests that are processed at once, in bytes. They are in
 	// memory.
 	maxInFlight = 16 * source.MaxBody
-	// minWeight is what a small body counts: 256 requests are processed at once.
+	// minWeight is the number of bytes reserved for a small body, so that at most 256 requests are
+	// processed at once.
 	minWeight = maxInFlight / 256
 	// maxWait is how long a request may wait for others.
 	maxWait = 10 * time.Second
