@@ -24,14 +24,12 @@ const maxStacks = 200 << 20
 // recursing, and gets its turn if this one ends soon.
 const maxOverStack = 5
 
-// These bound the garbage on the heap, in bytes. A percentage alone lets garbage grow with
-// the live heap, and so with the length of a run. Garbage may fill the heap up to
-// smallHeap, and is bounded by maxGarbage if less than that is left. The bound is
-// maxFirstGarbage until the first evaluation ends: a command that evaluates one platform
-// saves that much memory for one or two collections more. In a long run they would cost a
-// sixth of the time.
+// maxGarbage and maxFirstGarbage bound the garbage on the heap, in bytes. A percentage
+// alone lets garbage grow with the live heap, and so with the length of a run. The bound
+// is lower until the first evaluation ends: a command that evaluates one platform saves
+// that much memory for one or two collections more. In a long run they would cost a sixth
+// of the time.
 const (
-	smallHeap       = 160 << 20
 	maxGarbage      = 96 << 20
 	maxFirstGarbage = 24 << 20
 )
@@ -112,7 +110,7 @@ func (w *watchdog) boundGarbage(live uint64) {
 	if live == 0 || w.gcPercent <= 0 {
 		return
 	}
-	garbage := max(maxGarbage, smallHeap-min(live, smallHeap))
+	garbage := uint64(maxGarbage)
 	if w.done == 0 {
 		garbage = maxFirstGarbage
 	}
