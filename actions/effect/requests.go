@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 )
 
 // request sets an annotation of one object because of one message.
@@ -77,7 +78,7 @@ func (w *writing) perform(ctx context.Context, last version, known bool) {
 	for _, r := range w.all {
 		if r.object == nil {
 			unread = unread || r.when != ""
-		} else if listed := versionOf(r.object, ""); !known || listed.newer(last) {
+		} else if listed := versionOf(r.object, ""); !known || resourceversion.Older(last.resourceVersion, listed.resourceVersion) {
 			last, known = listed, true
 		}
 	}

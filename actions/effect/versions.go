@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"strconv"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,14 +30,6 @@ func versionOf(object *unstructured.Unstructured, receiver string) version {
 		}
 	}
 	return v
-}
-
-// newer reports whether a version is newer than another one of the same object. API servers count them
-// up, and an error in this costs a conflict.
-func (v version) newer(than version) bool {
-	a, err := strconv.ParseUint(v.resourceVersion, 10, 64)
-	b, other := strconv.ParseUint(than.resourceVersion, 10, 64)
-	return err != nil || other != nil || a > b
 }
 
 // versions remember the versions of objects that were written last. A write on top of a version that
