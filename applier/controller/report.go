@@ -34,6 +34,9 @@ type reporter struct {
 	drift    map[string]string // by node: the drift that was reported
 	// common counts the nodes that failed for the same reason.
 	common map[string]int
+	// timedOut has the nodes whose timeout the metrics have counted. The message of such
+	// a node may change while it isn't ready.
+	timedOut map[string]bool
 }
 
 // maxFailureEvents is the number of nodes for which one run emits Events about
@@ -45,7 +48,7 @@ const maxFailureEvents = 10
 func (r *reporter) begin(rg *v1alpha1.ResourceGraph, inv *inventory.Inventory, cause status.Cause) {
 	r.cause = cause
 	r.graph, r.failures, r.drift, r.common = rg, map[string]string{}, map[string]string{}, map[string]int{}
-	r.effects = map[inventory.Key]engine.Operation{}
+	r.effects, r.timedOut = map[inventory.Key]engine.Operation{}, map[string]bool{}
 	if inv != nil && inv.Complete {
 		r.completed = inv.Revision
 	}
@@ -150,6 +153,7 @@ func (r *reporter) operation(s *engine.Status, revision func() string) {
 func (r *reporter) failure(s *engine.Status) {
 	if s.Phase != v1alpha1.NodeFailed {
 		delete(r.failures, s.ID)
+		delete(r.timedOut, s.ID)
 		return
 	}
 	ns, name := r.owner.Namespace, r.owner.Name
@@ -176,7 +180,10 @@ func (r *reporter) failure(s *engine.Status) {
 			r.stalled(reasonOverBudget, s.Message)
 		}
 	case engine.ReasonReadinessTimeout:
-		r.metrics.ReadinessTimeout(ns, name, s.ID)
+		if !r.timedOut[s.ID] {
+			r.timedOut[s.ID] = true
+			r.metrics.ReadinessTimeout(ns, name, s.ID)
+		}
 		r.emitFailure("ReadinessTimeout", "Wait", s)
 	case engine.ReasonAdoptionRequired, engine.ReasonOwnedElsewhere:
 		r.metrics.AdoptionDone(ns, name, r.adoptMode(), errors.New(s.Message))

@@ -154,10 +154,21 @@ func (p *Page) Press(keys string) {
 	}))
 }
 
-// Click clicks on the element that a CSS selector finds.
+// Click clicks on the element that a CSS selector finds. A script may move the
+// element in the document meanwhile: the browser then gives it a new id, and it is
+// looked up again. These errors come before the mouse button is pressed.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
-	p.do(chromedp.Click(chromedp.CSS(selector)))
+	for end := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
+		_, err := try(p, chromedp.Click(chromedp.CSS(selector)))
+		moved := err != nil && (strings.Contains(err.Error(), "Could not find node") || strings.Contains(err.Error(), "Node is detached"))
+		switch {
+		case err == nil:
+			return
+		case !moved || time.Now().After(end):
+			p.t.Fatalf("%s: click on %s: %v", p.url, selector, err)
+		}
+	}
 }
 
 // Media sets the type of the medium, screen or print, and the preferred colors,
