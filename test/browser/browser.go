@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// timeout limits the time of one step.
-const timeout = 30 * time.Second
+// timeout limits the time of one step, also on a slow and busy machine.
+const timeout = 3 * time.Minute
 
 // A Browser is a process with a profile of its own, which is empty at first.
 type Browser struct{ ctx context.Context }
