@@ -42,7 +42,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/actions.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test e2e goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
+.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +105,15 @@ test: ## Run all tests, and the race detector if there is a C compiler
 	else \
 		echo 'no C compiler: the race detector was left out'; \
 	fi
+
+# The minor versions of Kubernetes that make compat tests with: make compat COMPAT=1.37
+COMPAT ?= 1.34 1.35 1.36 1.37
+
+compat: ## Run the tests that need a cluster on every version of Kubernetes in COMPAT
+	@failed=; for version in $(COMPAT); do \
+		echo "Kubernetes $$version"; export PEQUOD_KUBERNETES=$$version; $(GO) run ./test/buildcluster -kubectl >/dev/null && \
+			$(GO) test -p $(CLUSTER_JOBS) -timeout=40m $(CLUSTER_PKGS) || failed="$$failed $$version"; \
+	done; test -z "$$failed" || { echo "failed with Kubernetes:$$failed"; exit 1; }
 
 # SOAK is how often pequod apply and its library are killed. The applier is killed
 # half as often, its leader changes three times for every ten kills, and five graphs

@@ -219,6 +219,7 @@ func TestImpersonationPerNamespace(t *testing.T) {
 func TestConstrainedImpersonation(t *testing.T) {
 	t.Parallel()
 	b := narrowTo(t, "get")
+	b.Requires(t, "1.36")
 	web := b.rendered("web", webService)
 	roles, err := rbac.Generate([]*v1alpha1.ResourceGraph{web}, rbac.Options{Constrained: types.NamespacedName{Namespace: b.Namespace, Name: "applier"}})
 	if err != nil {

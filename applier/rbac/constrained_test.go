@@ -43,6 +43,7 @@ func allows(roles *Roles, p harness.Probe) bool {
 func TestConstrainedImpersonation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	f.Requires(t, "1.36")
 	third := f.Unique("third")
 	f.Apply(t, fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, third))
 	graphOn := func(namespace, account, nodes string) *v1alpha1.ResourceGraph {
@@ -127,6 +128,7 @@ func TestConstrainedImpersonation(t *testing.T) {
 func TestConstrainedRolesSuffice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	f.Requires(t, "1.36")
 	applier := types.NamespacedName{Namespace: f.Namespace, Name: "applier"}
 	rg := f.graph(t, "constrained", everything)
 	f.grant(t, generate(t, rg, Options{CLI: true, Constrained: applier}))

@@ -71,6 +71,14 @@ func TestScripts(t *testing.T) {
 					}
 					return os.WriteFile(filepath.Join(script.WorkDir, "pequod.yaml"), nil, 0o600)
 				},
+				// since:1.36 is true if the cluster has this version of Kubernetes or a later one.
+				Condition: func(text string) (bool, error) {
+					minor, ok := strings.CutPrefix(text, "since:")
+					if !ok {
+						return false, fmt.Errorf("unknown condition %s", text)
+					}
+					return c.Since(minor)
+				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits":   exits,
 					"until":   until,

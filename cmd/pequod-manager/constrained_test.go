@@ -24,6 +24,7 @@ import (
 func TestConstrainedImpersonation(t *testing.T) {
 	t.Parallel()
 	c := harness.StartOwn(t)
+	c.Requires(t, "1.36")
 	c.Apply(t, process.Pequod(t, c, 0, "install", "--mode=operator", "--constrained", "--export"))
 	access := c.ServiceAccount(t, process.Namespace, deployed.Account)
 	p := start(t, c)

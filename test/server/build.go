@@ -21,6 +21,10 @@ const (
 	source = "test/cluster" // directory of the nested module
 )
 
+// Version is the environment variable that chooses the minor version of Kubernetes,
+// such as 1.37. Without it the version is that of test/cluster/go.mod.
+const Version = "PEQUOD_KUBERNETES"
+
 // program is a program that is built from the nested module.
 type program struct {
 	name string
@@ -64,12 +68,12 @@ func (p program) find(ctx context.Context, log io.Writer) (string, error) {
 // at a time. The binary is looked for before the lock is taken, which is the
 // usual case, and again after it.
 func (p program) build(ctx context.Context, root string, log io.Writer) (string, error) {
-	recipe, err := readRecipe(filepath.Join(root, source))
+	recipe, err := readRecipe(filepath.Join(root, source), os.Getenv(Version))
 	if err != nil {
 		return "", fmt.Errorf("test cluster: %w", err)
 	}
 	bin := filepath.Join(root, "bin")
-	binary := filepath.Join(bin, p.name+"-"+recipe.key)
+	binary := filepath.Join(bin, p.name+"-"+recipe.minor()+"-"+recipe.key)
 	if built(binary) {
 		return binary, nil
 	}
@@ -89,7 +93,7 @@ func (p program) build(ctx context.Context, root string, log io.Writer) (string,
 	if err := recipe.compile(ctx, p, binary, log); err != nil {
 		return "", err
 	}
-	p.removeOthers(binary)
+	removeOthers(binary)
 	return binary, nil
 }
 
@@ -139,11 +143,11 @@ func remind(log io.Writer, text string) (stop func()) {
 	return func() { close(done) }
 }
 
-// removeOthers deletes binaries of other recipes, which would pile up. A running
-// process is not affected. Errors are ignored: an old binary is only a waste of
-// space.
-func (p program) removeOthers(binary string) {
-	others, err := filepath.Glob(filepath.Join(filepath.Dir(binary), p.name+"-*"))
+// removeOthers deletes binaries of other recipes for the same version, which would
+// pile up. A running process is not affected. Errors are ignored: an old binary is only
+// a waste of space.
+func removeOthers(binary string) {
+	others, err := filepath.Glob(binary[:strings.LastIndexByte(binary, '-')] + "-*")
 	if err != nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,6 +71,63 @@ func TestBuildOnce(t *testing.T) {
 	}
 	if _, err := os.Stat(paths[0]); err == nil {
 		t.Error("the binary of before is still there")
+	}
+}
+
+// PEQUOD_KUBERNETES chooses another go.mod. The binaries of both versions stay.
+func TestVersions(t *testing.T) {
+	root := fakeCheckout(t)
+	put(t, root, "test/cluster/versions/1.37.mod", "module "+module+"/test/cluster\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes v1.37.2\n")
+	put(t, root, "test/cluster/versions/1.35.mod", "")
+	var log bytes.Buffer
+	paths := map[string]string{}
+	for _, minor := range []string{"", "1.36", "1.37"} {
+		t.Setenv(Version, minor)
+		path, err := controlPlane.build(t.Context(), root, &log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths[minor] = path
+	}
+	for minor, path := range paths {
+		if !built(path) {
+			t.Errorf("%s: %s is gone", minor, path)
+		}
+	}
+	if paths[""] != paths["1.36"] || !strings.Contains(filepath.Base(paths["1.37"]), "-1.37-") || !strings.Contains(log.String(), "Kubernetes v1.37.2 control plane") {
+		t.Errorf("%v, log %q", paths, log.String())
+	}
+	t.Setenv(Version, "1.2")
+	want := "test cluster: PEQUOD_KUBERNETES=1.2: no such version: test/cluster/versions has 1.35, 1.37, and 1.36 is the default"
+	if _, err := controlPlane.build(t.Context(), root, &log); err == nil || err.Error() != want {
+		t.Errorf("%v; want %s", err, want)
+	}
+}
+
+// make compat tests with every version that there is.
+func TestCompatVersions(t *testing.T) {
+	root, err := Checkout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, source)
+	def, err := readRecipe(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := append(otherVersions(dir), def.minor())
+	slices.Sort(versions)
+	for _, version := range versions {
+		if r, err := readRecipe(dir, version); err != nil || r.minor() != version {
+			t.Errorf("%s: Kubernetes %s, %v", version, r.kubernetes, err)
+		}
+	}
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\nCOMPAT ?= " + strings.Join(versions, " ") + "\n"; !strings.Contains(string(makefile), want) {
+		t.Errorf("the Makefile has no line %q", want)
 	}
 }
 
