@@ -55,6 +55,26 @@ func TestNarrow(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what the manager may do itself (-want +got):\n%s", diff)
 	}
+	want = []string{
+		"ClusterRole actions get list patch watch", // patch for the finalizer
+		"ClusterRole actions/status patch",
+		"ClusterRole monitors get list watch",
+		"ClusterRole receivers get list watch",
+		"ClusterRole monitors/status patch",
+		"ClusterRole receivers/status patch",
+		"ClusterRole events create patch",
+		"ClusterRole serviceaccounts impersonate",
+		"ClusterRole tokenreviews create",
+		"ClusterRole subjectaccessreviews create",
+		"Role leases create",
+		"Role leases get update", // of one name
+	}
+	slices.Sort(want)
+	got = rights(t, config.Actions, "pequod-actions")
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what pequod-actions may do itself (-want +got):\n%s", diff)
+	}
 }
 
 // TestGrants checks that the manager can't grant by default what gives other rights, reads

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var testName = regexp.MustCompile("^`((?:Test|Fuzz)\\w+)`$")
@@ -20,7 +22,7 @@ func TestSecurityNamesTests(t *testing.T) {
 	}
 	rows := 0
 	for i, line := range strings.Split(string(text), "\n") {
-		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| cannot ") || strings.HasPrefix(line, "|--") {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| cannot ") || strings.HasPrefix(line, "| attacker ") || strings.HasPrefix(line, "|--") {
 			continue
 		}
 		rows++
@@ -37,10 +39,10 @@ func TestSecurityNamesTests(t *testing.T) {
 // links to tests: Go tests by their names, scripts by the names of their files.
 func checkSecurityRow(row string) error {
 	cells := strings.Split(strings.Trim(row, "| "), " | ")
-	if len(cells) != 3 {
-		return fmt.Errorf("%d cells, want 3", len(cells))
+	if len(cells) != 3 && len(cells) != 4 { // those of the overview have 4
+		return fmt.Errorf("%d cells, want 3 or 4", len(cells))
 	}
-	for _, test := range strings.Split(cells[2], ", ") {
+	for _, test := range strings.Split(cells[len(cells)-1], ", ") {
 		m := link.FindStringSubmatch(test)
 		if m == nil || m[0] != test {
 			return fmt.Errorf("%q isn't a link to a test", test)
@@ -69,8 +71,9 @@ func checkSecurityRow(row string) error {
 
 func TestSecurityRows(t *testing.T) {
 	for row, want := range map[string]string{
-		"| a | b | [`TestSecurityRows`](test/docs/security_test.go) |":     "",
-		"| a | b | [`version.txtar`](cli/testdata/script/version.txtar) |": "",
+		"| a | b | [`TestSecurityRows`](test/docs/security_test.go) |":            "",
+		"| a | b | [`version.txtar`](cli/testdata/script/version.txtar) |":        "",
+		"| a | can | cannot | [`TestSecurityRows`](test/docs/security_test.go) |": "",
 		"| a | b |":                 "2 cells",
 		"| a | b | by inspection |": "isn't a link",
 		"| a | b | [`TestNone`](test/docs/security_test.go) |":                               "has no TestNone",
@@ -82,5 +85,31 @@ func TestSecurityRows(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", row, err, want)
 		}
+	}
+}
+
+// TestSecurityActors checks that the overview of SECURITY.md has a row for each actor, and that its
+// links lead to sections.
+func TestSecurityActors(t *testing.T) {
+	text, err := os.ReadFile("SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, model, _ := strings.Cut(string(text), "## Threat model\n")
+	model, rest, _ := strings.Cut(model, "\n## ")
+	_, actors, _ := strings.Cut(rest, "## Actors\n")
+	linked := map[string]bool{}
+	for _, m := range link.FindAllStringSubmatch(model, -1) {
+		if section, ok := strings.CutPrefix(m[2], "#"); ok {
+			linked[section] = true
+		}
+	}
+	delete(linked, "actors")
+	sections := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(actors, -1) {
+		sections[strings.ReplaceAll(strings.ToLower(strings.NewReplacer(",", "", "`", "").Replace(m[1])), " ", "-")] = true
+	}
+	if diff := cmp.Diff(sections, linked); diff != "" || len(sections) == 0 {
+		t.Errorf("the sections of the actors (-) and the links of the threat model (+):\n%s", diff)
 	}
 }
