@@ -1,15 +1,17 @@
-// Command plugins writes the manifests with which other programs install pequod as their
-// plugin: pequod-krew.yaml for krew, the plugin manager of kubectl, and pequod.yaml for the
-// command line of Flux. Its argument is the directory of a release with the archives and
-// checksums.txt, to which it adds the manifests:
+// Command plugins writes the manifests with which other programs install pequod:
+// pequod-krew.yaml for krew, the plugin manager of kubectl, pequod.yaml for the command line of
+// Flux, and pequod.rb, a formula for a tap of Homebrew. Its argument is the directory of a release
+// with the archives and checksums.txt, to which it adds the manifests:
 //
 //	go run ./config/plugins dist
 //
-// Both formats belong to others: https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
-// and https://pkg.go.dev/github.com/fluxcd/flux2/v2/pkg/plugin.
+// The formats belong to others: https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/,
+// https://pkg.go.dev/github.com/fluxcd/flux2/v2/pkg/plugin and
+// https://docs.brew.sh/Formula-Cookbook.
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -43,7 +45,7 @@ func main() {
 	}
 }
 
-// write writes both manifests for the archives that checksums.txt lists.
+// write writes the manifests for the archives that checksums.txt lists.
 func write(dir string) error {
 	version, archives, err := read(dir)
 	if err != nil {
@@ -59,7 +61,11 @@ func write(dir string) error {
 			return err
 		}
 	}
-	return nil
+	var formula bytes.Buffer
+	if err := brew(&formula, version, archives); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "pequod.rb"), formula.Bytes(), 0o644)
 }
 
 var line = regexp.MustCompile(`(?m)^([0-9a-f]{64})  (pequod_([^_\n]+)_(darwin|linux|windows)_(amd64|arm64)\.(?:tar\.gz|zip))$`)
