@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -85,7 +86,8 @@ type koBuild struct {
 	Env, Flags []string
 }
 
-// TestImages checks that ko builds an image of each program that is installed, as releases do.
+// TestImages checks that ko builds an image of each program that is installed, as releases do, and with
+// the tags of the Makefile: without them a program has other bytes and is larger.
 func TestImages(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", ".ko.yaml"))
 	if err != nil {
@@ -96,12 +98,35 @@ func TestImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, installed := range map[string][]byte{"pequod-applier": config.Applier, "pequod-manager": config.Operator, "pequod-actions": config.Actions} {
-		want := koBuild{ID: name, Main: "./cmd/" + name, Env: []string{"CGO_ENABLED=0"}, Flags: []string{"-trimpath"}}
+		want := koBuild{ID: name, Main: "./cmd/" + name, Env: []string{"CGO_ENABLED=0"}, Flags: []string{"-trimpath", "-tags=" + tags(t)}}
 		if !slices.ContainsFunc(ko.Builds, func(b koBuild) bool { return cmp.Equal(want, b) }) {
 			t.Errorf("ko doesn't build %+v", want)
 		}
 		if image := "image: ghcr.io/pequod-io/" + name + ":"; !strings.Contains(string(installed), image) {
 			t.Errorf("no %s is installed", image)
 		}
+	}
+}
+
+// tags returns the build tags of the Makefile.
+func tags(t *testing.T) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^TAGS := (\S+)$`).FindStringSubmatch(read(t, "Makefile"))
+	if found == nil {
+		t.Fatal("the Makefile has no TAGS")
+	}
+	return found[1]
+}
+
+// TestArchives checks that goreleaser builds the program with the flags of make build, so that everyone
+// can make the bytes of a release.
+func TestArchives(t *testing.T) {
+	var goreleaser struct{ Builds []koBuild }
+	if err := yaml.Unmarshal([]byte(read(t, ".goreleaser.yaml")), &goreleaser); err != nil {
+		t.Fatal(err)
+	}
+	want := []koBuild{{ID: "pequod", Main: "./cmd/pequod", Env: []string{"CGO_ENABLED=0"}, Flags: []string{"-trimpath", "-tags=" + tags(t)}}}
+	if diff := cmp.Diff(want, goreleaser.Builds); diff != "" {
+		t.Errorf("builds (-want +got):\n%s", diff)
 	}
 }
