@@ -42,7 +42,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/actions.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
+.PHONY: help fuzz consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak lint generate verify bench bench-history bench-cluster cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +123,24 @@ SOAK ?= 200
 soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and check the results
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant|Rollout)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth|KilledOnce|WorkflowKilledOnce|TerraformKilledOnce|MonitorLoad|ActionLoad|ReceiverLoad|HistoryLoad)$$' ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions
+
+# FUZZTIME is the time of each fuzz target, and FUZZ selects targets:
+# make fuzz FUZZ=FuzzRead FUZZTIME=10m
+FUZZTIME ?= 30s
+FUZZ     ?= ^Fuzz
+# Packages with fuzz targets.
+FUZZ_PKGS = $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u)
+
+# Inputs that fail are written to testdata/fuzz of the package: commit them with the fix, and
+# make test tries them again.
+fuzz: ## Look for inputs that break parsers, FUZZTIME for each target
+	@failed=; for dir in $(FUZZ_PKGS); do \
+		targets=$$($(GO) test -list '$(FUZZ)' "$$dir") || failed="$$failed $$dir"; \
+		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
+			echo "$$dir $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$dir" || failed="$$failed $$target"; \
+		done; \
+	done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 e2e: ## Build OpenTofu and the controllers of Flux, which takes long the first time, and test with them
 	cd test/tofu && $(GO) build -ldflags '-s -w' -o ../../bin/tofu github.com/opentofu/opentofu/cmd/tofu

@@ -27,7 +27,7 @@ type layer struct {
 }
 
 // image returns an artifact with a config of the given type.
-func image(t *testing.T, config string, layers ...layer) v1.Image {
+func image(t testing.TB, config string, layers ...layer) v1.Image {
 	t.Helper()
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.MediaType(config))
 	for _, l := range layers {
@@ -41,13 +41,13 @@ func image(t *testing.T, config string, layers ...layer) v1.Image {
 }
 
 // module returns the artifact with an archive and a module file.
-func moduleImage(t *testing.T, archive, file string) v1.Image {
+func moduleImage(t testing.TB, archive, file string) v1.Image {
 	t.Helper()
 	return image(t, "application/vnd.cue.module.v1+json", layer{"application/zip", archive}, layer{"application/vnd.cue.modulefile.v1", file})
 }
 
 // archive returns a zip archive of files, in pairs of name and text, and the module file.
-func archive(t *testing.T, change func(*zip.FileHeader), files ...string) string {
+func archive(t testing.TB, change func(*zip.FileHeader), files ...string) string {
 	t.Helper()
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)

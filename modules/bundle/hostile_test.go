@@ -22,7 +22,7 @@ type entry struct {
 }
 
 // archive returns a tar+gzip.
-func archive(t *testing.T, entries ...entry) []byte {
+func archive(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	zw := gzip.NewWriter(&buf)

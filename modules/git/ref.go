@@ -45,6 +45,9 @@ func ParseRef(s string) (Ref, error) {
 	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return Ref{}, fmt.Errorf("%s: http is only for servers on this machine; use https", shown)
 	case u.Scheme == "file" && u.Host == "", u.Host != "" && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "ssh"):
+	case strings.Contains(shown, "@"):
+		// Such as git::git::https://USER:PASSWORD@HOST, in which package url sees no password.
+		return Ref{}, errors.New("the address of a git repository has no known scheme; want " + form)
 	default:
 		return Ref{}, fmt.Errorf("%s: want %s", shown, form)
 	}

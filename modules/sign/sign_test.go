@@ -47,7 +47,7 @@ func serve(t *testing.T, options ...registry.Option) string {
 }
 
 // newKey returns a private key and the file of its public key.
-func newKey(t *testing.T) (*sign.PrivateKey, []byte) {
+func newKey(t testing.TB) (*sign.PrivateKey, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -102,7 +102,7 @@ func attach(t *testing.T, ref oci.Ref, img v1.Image) {
 }
 
 // signed signs an artifact.
-func signed(t *testing.T, key *sign.PrivateKey, subject v1.Image) v1.Image {
+func signed(t testing.TB, key *sign.PrivateKey, subject v1.Image) v1.Image {
 	t.Helper()
 	img, err := key.Sign(subject, sign.SignatureType, json.RawMessage("{}"))
 	if err != nil {
@@ -122,7 +122,7 @@ func read(t *testing.T, ref oci.Ref) []sign.Bundle {
 }
 
 // keys returns the trust in public keys.
-func keys(t *testing.T, public ...[]byte) *sign.Trust {
+func keys(t testing.TB, public ...[]byte) *sign.Trust {
 	t.Helper()
 	trust, err := sign.Keys(bytes.Join(public, nil))
 	if err != nil {
