@@ -24,8 +24,9 @@ TAGS := kustomize_disable_go_plugin_support
 # share files between processes. It makes CUE five to ten times slower.
 RACE_PKGS ?= ./render/... ./modules/... ./cli/outdir/... ./operator/worker/...
 
-# BENCH selects benchmarks, BENCHFLAGS are their flags: make bench BENCH=Render.
+# BENCH selects benchmarks in BENCH_PKGS, BENCHFLAGS are their flags: make bench BENCH=Render.
 BENCH      ?= .
+BENCH_PKGS ?= ./...
 BENCHFLAGS ?= -benchtime=1x -timeout=30m
 
 # Flags of the benchmark on a cluster: make bench-cluster BENCH_CLUSTER_FLAGS=-rounds=21
@@ -218,7 +219,13 @@ consequences: ## Measure the consequences of changes on the test cluster, and re
 	$(GO) test -count=1 -v -run '^TestForecast$$' ./test/consequences
 
 bench: ## Run the benchmarks, which print ratios
-	$(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHFLAGS) ./...
+	$(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHFLAGS) $(BENCH_PKGS)
+
+# BENCH_COMMAND are the benchmarks of make bench-history: make bench-history BENCH_COMMAND='make bench-cluster'
+BENCH_COMMAND ?= $(MAKE) --no-print-directory bench BENCH='$(BENCH)' BENCH_PKGS='$(BENCH_PKGS)'
+
+bench-history: ## Run benchmarks, and add their results to docs/benchmarks.md
+	$(GO) run ./test/benchhistory docs/benchmarks.json docs/benchmarks.md $(BENCH_COMMAND)
 
 bench-cluster: ## Compare the applier with a bare client on a control plane
 	$(GO) run ./test/bench $(BENCH_CLUSTER_FLAGS)
