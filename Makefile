@@ -186,14 +186,15 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 	@new=$$(git ls-files --others --exclude-standard -- $(GENERATED)); test -z "$$new" || \
 		{ echo "'make generate' wrote files that aren't committed:"; echo "$$new"; exit 1; }
 
-# The version that .github/workflows/release.yaml uses. It is no dependency of the
-# module, because it needs hundreds of others.
+# The versions that .github/workflows/release.yaml uses. They are no dependencies of the module,
+# because they need hundreds of others.
 GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
+KO         := github.com/google/ko@v0.19.1
+SYFT       := github.com/anchore/syft/cmd/syft@v1.57.1
 
-release-check: notices ## Check .goreleaser.yaml, and build the archives of a release in dist/
-	$(GO) run $(GORELEASER) check
-	digest=sha256:$$(printf '0%.0s' $$(seq 64)) && IMAGE_DIGEST=$$digest MANAGER_DIGEST=$$digest ACTIONS_DIGEST=$$digest $(GO) run $(GORELEASER) release --snapshot --clean --skip=before,sign,sbom
-	$(GO) run ./config/plugins dist
+release-check: ## Make a release twice, without publishing it, and check what it consists of
+	for tool in $(GORELEASER) $(KO) $(SYFT); do GOBIN=$(CURDIR)/bin $(GO) install $$tool || exit 1; done
+	PEQUOD_RELEASE=1 $(GO) test -count=1 -v -timeout=60m ./test/release
 
 # GOVULNCHECK is not a tool of go.mod, because its dependencies are not ours.
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0

@@ -55,6 +55,12 @@ func TestReleaseIsPinned(t *testing.T) {
 	if version, _ := uses["goreleaser/goreleaser-action"]["version"].(string); !strings.Contains(read(t, "Makefile"), "goreleaser/v2@"+version+"\n") {
 		t.Errorf("make release-check has another version of goreleaser than %q", version)
 	}
+	if version, _ := uses["anchore/sbom-action/download-syft"]["syft-version"].(string); !strings.Contains(read(t, "Makefile"), "syft/cmd/syft@"+version+"\n") {
+		t.Errorf("make release-check has another version of syft than %q", version)
+	}
+	if ko := regexp.MustCompile(`KO: (\S+)`).FindStringSubmatch(text); ko == nil || !strings.Contains(read(t, "Makefile"), ":= "+ko[1]+"\n") {
+		t.Errorf("make release-check has another version of ko than %q", ko)
+	}
 	base := regexp.MustCompile(`(?m)^defaultBaseImage: \S+@sha256:[0-9a-f]{64}$`)
 	if !base.MatchString(read(t, ".ko.yaml")) {
 		t.Error("the base image isn't pinned by digest")
