@@ -26,11 +26,11 @@ Each run of ` + "`make bench-history`" + ` adds its results here. Compare ratios
 `
 
 // pageOf returns the page of a history: a table of the runs, and one table for each benchmark with the
-// results of all runs, the newest first.
+// results of its parts in all runs, the newest first.
 func pageOf(runs []Run) string {
 	var b strings.Builder
 	b.WriteString(header)
-	var names []string
+	var names, groups []string
 	for i, r := range slices.Backward(runs) {
 		load := r.Load
 		if n, err := strconv.ParseFloat(r.Load, 64); err == nil && n > busy*float64(r.Cores) {
@@ -38,41 +38,58 @@ func pageOf(runs []Run) string {
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s | %s, %d cores, %s | %s |\n", i+1, r.Date, r.Commit, cell(cmp.Or(r.CPU, "unknown")), r.Cores, r.Go, load)
 		for _, result := range r.Results {
-			names = append(names, result.Benchmark)
+			if !slices.Contains(names, result.Benchmark) {
+				names = append(names, result.Benchmark)
+				groups = append(groups, group(result.Benchmark))
+			}
 		}
 	}
 	b.WriteString("\n## Results\n")
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		table(&b, name, runs)
+	slices.Sort(groups)
+	for _, g := range slices.Compact(groups) {
+		table(&b, g, slices.DeleteFunc(slices.Clone(names), func(name string) bool { return group(name) != g }), runs)
 	}
 	return b.String()
 }
 
-// table writes the results of a benchmark.
-func table(b *strings.Builder, name string, runs []Run) {
+// group returns the name of a benchmark without its part: that of "test/bench Process/help" is
+// "test/bench Process".
+func group(name string) string {
+	pkg, benchmark, ok := strings.Cut(name, " ")
+	if !ok || !strings.Contains(benchmark, "/") {
+		return name
+	}
+	benchmark, _, _ = strings.Cut(benchmark, "/")
+	return pkg + " " + benchmark
+}
+
+// table writes the results of the parts of a benchmark.
+func table(b *strings.Builder, group string, names []string, runs []Run) {
 	var units []string
 	for _, r := range runs {
 		for _, result := range r.Results {
-			if result.Benchmark == name && !slices.Contains(units, result.Unit) {
+			if slices.Contains(names, result.Benchmark) && !slices.Contains(units, result.Unit) {
 				units = append(units, result.Unit)
 			}
 		}
 	}
-	fmt.Fprintf(b, "\n### %s\n\n| run |", cell(name))
+	fmt.Fprintf(b, "\n### %s\n\n| part | run |", cell(group))
 	for _, unit := range units {
 		fmt.Fprintf(b, " %s |", cell(unit))
 	}
-	b.WriteString("\n|" + strings.Repeat("---|", len(units)+1) + "\n")
-	for i, r := range slices.Backward(runs) {
-		values, some := make([]string, len(units)), false
-		for _, result := range r.Results {
-			if result.Benchmark == name {
-				values[slices.Index(units, result.Unit)], some = cell(result.Value), true
+	b.WriteString("\n|" + strings.Repeat("---|", len(units)+2) + "\n")
+	for _, name := range names {
+		for i, r := range slices.Backward(runs) {
+			values, some := make([]string, len(units)), false
+			for _, result := range r.Results {
+				if result.Benchmark == name {
+					values[slices.Index(units, result.Unit)], some = cell(result.Value), true
+				}
 			}
-		}
-		if some {
-			fmt.Fprintf(b, "| %d | %s |\n", i+1, strings.Join(values, " | "))
+			if some {
+				part := strings.TrimPrefix(strings.TrimPrefix(name, group), "/")
+				fmt.Fprintf(b, "| %s | %d | %s |\n", cell(part), i+1, strings.Join(values, " | "))
+			}
 		}
 	}
 }

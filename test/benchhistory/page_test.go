@@ -55,7 +55,7 @@ func TestRun(t *testing.T) {
 	if err != nil || len(runs) != 2 || runs[1].Cores == 0 || runs[1].Commit == "" || len(runs[1].Date) != 10 {
 		t.Errorf("%+v, %v", runs, err)
 	}
-	if text, err := os.ReadFile(page); err != nil || !strings.HasSuffix(string(text), "|---|---|\n| 2 | 6 |\n| 1 | 5 |\n") {
+	if text, err := os.ReadFile(page); err != nil || !strings.HasSuffix(string(text), "|---|---|---|\n|  | 2 | 6 |\n|  | 1 | 5 |\n") {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -63,28 +63,51 @@ func TestRun(t *testing.T) {
 // TestPage checks the page of two runs, of which one was on a shared machine.
 func TestPage(t *testing.T) {
 	runs := []Run{
-		{"2026-11-26", "abc", "Example | CPU", 2, "go1.26", "0.10", []Result{{"a", "ms", "1"}, {"b", "ms", "2"}}},
-		{"2026-11-27", "def", "", 2, "go1.26", "16.2", []Result{{"a", "ms", "3"}, {"a", "cpu/aim", "1.5"}}},
+		{"2026-11-26", "abc", "Example | CPU", 2, "go1.26", "0.10", []Result{{"x A/10", "ms", "1"}, {"x A/9", "ms", "2"}, {"b", "ms", "2"}}},
+		{"2026-11-27", "def", "", 2, "go1.26", "16.2", []Result{{"x A/10", "ms", "3"}, {"x A/10", "cpu/aim", "1.5"}}},
 	}
 	want := `| 2 | 2026-11-27 | def | unknown, 2 cores, go1.26 | 16.2, shared |
 | 1 | 2026-11-26 | abc | Example \| CPU, 2 cores, go1.26 | 0.10 |
 
 ## Results
 
-### a
-
-| run | ms | cpu/aim |
-|---|---|---|
-| 2 | 3 | 1.5 |
-| 1 | 1 |  |
-
 ### b
 
-| run | ms |
-|---|---|
-| 1 | 2 |
+| part | run | ms |
+|---|---|---|
+|  | 1 | 2 |
+
+### x A
+
+| part | run | ms | cpu/aim |
+|---|---|---|---|
+| 10 | 2 | 3 | 1.5 |
+| 10 | 1 | 1 |  |
+| 9 | 1 | 2 |  |
 `
 	if diff := cmp.Diff(want, strings.TrimPrefix(pageOf(runs), header)); diff != "" {
 		t.Errorf("page (-want +got):\n%s", diff)
+	}
+}
+
+// TestPageIsGenerated checks that docs/benchmarks.md is the page of its history, and that the results are
+// of commits that aren't changed.
+func TestPageIsGenerated(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs")
+	runs, err := read(filepath.Join(docs, "benchmarks.json"))
+	if err != nil || len(runs) == 0 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	page, err := os.ReadFile(filepath.Join(docs, "benchmarks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(pageOf(runs), string(page)); diff != "" {
+		t.Errorf("go run ./test/benchhistory docs/benchmarks.json docs/benchmarks.md (-want +got):\n%s", diff)
+	}
+	for _, r := range runs {
+		if strings.HasSuffix(r.Commit, "-dirty") {
+			t.Errorf("the run of %s is of changed files", r.Date)
+		}
 	}
 }

@@ -87,6 +87,7 @@ var sessions = []session{
 var noSession = map[string]string{
 	"SECURITY.md":          "it names tests instead; TestSecurityNamesTests checks them",
 	"docs/api.md":          "it is written from the API types",
+	"docs/benchmarks.md":   "it is generated from a history of results; make bench-history adds to it",
 	"docs/ci.md":           "its files are for other systems; test/action runs their scripts",
 	"docs/consequences.md": "it is generated; make consequences measures its rules",
 	"docs/design.md":       "it follows the code, and has a picture but no commands",
