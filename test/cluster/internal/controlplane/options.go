@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/util/compatibility"
@@ -103,14 +104,26 @@ func apiServerFlags(files pki.Files, etcd string) []string {
 	}
 }
 
+// controllers returns the value of --controllers: all except those for clouds, which
+// Kubernetes 1.37 has no more, and the one for ranges of addresses. The fake kubelet
+// assigns addresses to Services.
+func controllers() string {
+	known := manager.KnownControllers()
+	value := "*"
+	for _, name := range []string{"node-ipam-controller", "node-route-controller", "cloud-node-lifecycle-controller", "service-lb-controller"} {
+		if slices.Contains(known, name) {
+			value += ",-" + name
+		}
+	}
+	return value
+}
+
 // managerFlags returns the flags of the controller manager. Its client has no
 // rate limit that would slow tests down.
 func managerFlags(files pki.Files, kubeconfig string) []string {
 	return []string{
 		"--kubeconfig=" + kubeconfig,
-		// These four controllers are for clouds; the fake kubelet assigns
-		// addresses to Services.
-		"--controllers=*,-node-ipam-controller,-node-route-controller,-cloud-node-lifecycle-controller,-service-lb-controller",
+		"--controllers=" + controllers(),
 		"--leader-elect=false",
 		"--secure-port=0",
 		"--use-service-account-credentials=true",
