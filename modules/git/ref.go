@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
@@ -56,7 +57,7 @@ func ParseRef(s string) (Ref, error) {
 	if err != nil || u.Fragment != "" || len(query["ref"]) != len(query) || len(query) > 1 {
 		return Ref{}, fmt.Errorf("%s: the only parameter is ref; want %s", shown, form)
 	}
-	if r.Revision = query.Get("ref"); r.Revision == "" && query.Has("ref") || strings.ContainsAny(r.Revision, " \t\r\n\x00") {
+	if r.Revision = query.Get("ref"); r.Revision == "" && query.Has("ref") || strings.ContainsFunc(r.Revision, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }) {
 		return Ref{}, fmt.Errorf("%s: ref is not a tag, a branch or a commit", shown)
 	}
 	u.RawQuery, u.RawPath = "", ""
