@@ -96,8 +96,8 @@ func (r Ref) String() string {
 // files.
 func (r Ref) Pinned() bool { return commitPattern().MatchString(r.Revision) }
 
-// Name returns the name of the repository.
-func (r Ref) Name() string { return strings.TrimSuffix(path.Base(r.URL.Path), ".git") }
+// Name returns the name of the repository. That of DIR/.git is that of DIR.
+func (r Ref) Name() string { return path.Base(strings.TrimSuffix(r.URL.Path, ".git")) }
 
 // host returns the host for messages.
 func (r Ref) host() string {
