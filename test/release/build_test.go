@@ -27,8 +27,8 @@ var programs = []string{"pequod-applier", "pequod-manager", "pequod-actions"}
 
 // made is a release.
 type made struct {
-	// src is the clone, and dist the files of the release.
-	src, dist string
+	// commit is what was cloned to src; dist has the files of the release.
+	commit, src, dist string
 	// images are the digests by program.
 	images map[string]string
 }
@@ -58,11 +58,18 @@ func run(t *testing.T, dir string, env []string, program string, args ...string)
 	return strings.TrimSpace(string(out))
 }
 
-// clone returns a clone of the committed files, which has the tag of the release.
-func clone(t *testing.T, name string) string {
+// head returns the last commit of the checkout.
+func head(t *testing.T) string {
+	t.Helper()
+	return run(t, root(t), nil, "git", "rev-parse", "HEAD")
+}
+
+// clone returns a clone of a commit, which has the tag of the release.
+func clone(t *testing.T, commit, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	run(t, root(t), nil, "git", "clone", "--quiet", ".", dir)
+	run(t, root(t), nil, "git", "clone", "--quiet", "--no-checkout", ".", dir)
+	run(t, dir, nil, "git", "checkout", "--quiet", "--detach", commit)
 	run(t, dir, nil, "git", "remote", "set-url", "origin", "https://github.com/pequod-io/pequod")
 	run(t, dir, nil, "git", "tag", "--force", tag)
 	return dir
@@ -99,9 +106,9 @@ func serve(t *testing.T) (address, base string) {
 var platforms = regexp.MustCompile(`goos: \[.*\]\n( +)goarch: \[.*\]`)
 
 // build makes a release for linux/amd64 in a clone.
-func build(t *testing.T, name, address, base, signer string) made {
+func build(t *testing.T, commit, name, address, base, signer string) made {
 	t.Helper()
-	m := made{src: clone(t, name), images: map[string]string{}}
+	m := made{commit: commit, src: clone(t, commit, name), images: map[string]string{}}
 	m.dist = filepath.Join(m.src, "dist")
 	epoch := run(t, m.src, nil, "git", "log", "-1", "--format=%ct")
 	bin := filepath.Join(root(t), "bin")

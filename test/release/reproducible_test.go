@@ -10,8 +10,9 @@ import (
 // directories with different names. The bytes are the same.
 func TestReproducible(t *testing.T) {
 	var sums []string
+	commit := head(t)
 	for _, name := range []string{"first", "the second one"} {
-		src := clone(t, name)
+		src := clone(t, commit, name)
 		run(t, src, nil, "go", "build", "-trimpath", "-tags=kustomize_disable_go_plugin_support",
 			"-ldflags=-s -w -X github.com/pequod-io/pequod/internal/version.linked="+tag, "-o", "../applier", "./cmd/pequod-applier")
 		data, err := os.ReadFile(filepath.Join(src, "..", "applier"))
