@@ -143,11 +143,12 @@ fuzz: ## Look for inputs that break parsers, FUZZTIME for each target
 		done; \
 	done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
-e2e: ## Build OpenTofu and the controllers of Flux, which takes long the first time, and test with them
+e2e: ## Build OpenTofu, Flux and Argo CD, which takes long the first time, and test with them
 	cd test/tofu && $(GO) build -ldflags '-s -w' -o ../../bin/tofu github.com/opentofu/opentofu/cmd/tofu
 	PEQUOD_E2E=1 $(GO) test -count=1 -v -timeout=30m -run '^TestTerraform' ./cmd/pequod-actions
 	cd test/gitops/flux && $(GO) build -ldflags '-s -w' -o ../../../bin/ tool
-	PEQUOD_E2E=1 $(GO) test -count=1 -v -timeout=30m ./test/gitops
+	cd test/gitops/argocd && $(GO) build -ldflags '-s -w' -o ../../../bin/ . tool
+	PEQUOD_E2E=1 $(GO) test -count=1 -v -timeout=1h ./test/gitops
 
 # Packages whose tests have golden files, and rewrite them with -update.
 GOLDEN_PKGS = $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')

@@ -31,7 +31,7 @@ var applier = process.Program{Name: "pequod-applier", Account: "pequod-applier",
 
 func TestMain(m *testing.M) { process.Main(m) }
 
-// env is a cluster with the controllers of Flux and the applier.
+// env is a cluster with the applier, and with the controllers of Flux or Argo CD.
 type env struct {
 	*harness.Cluster
 	applier *process.Process
@@ -41,11 +41,11 @@ type env struct {
 	notifications string
 }
 
-// start starts a cluster, Flux and the applier.
-func start(t *testing.T) *env {
+// installed starts a cluster and the applier.
+func installed(t *testing.T) *env {
 	t.Helper()
 	if os.Getenv("PEQUOD_E2E") == "" {
-		t.Skip("make e2e builds the controllers of Flux, and runs this test")
+		t.Skip("make e2e builds the controllers of Flux and Argo CD, and runs this test")
 	}
 	t.Parallel()
 	c, account := applier.Install(t)
@@ -54,9 +54,17 @@ func start(t *testing.T) *env {
 		e.applier = applier.Start(t, c, account, "--leader-elect=false", "--leader-election-namespace=")
 	}
 	e.startApplier()
+	return e
+}
+
+// start starts a cluster, Flux and the applier.
+func start(t *testing.T) *env {
+	t.Helper()
+	e := installed(t)
+	c := e.Cluster
 	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+runtime+"}}")
 	for _, controller := range []string{"source", "kustomize", "notification"} {
-		definitions, err := filepath.Glob(filepath.Join(moduleOf(t, controller), "config/crd/bases/*.yaml"))
+		definitions, err := filepath.Glob(filepath.Join(moduleOf(t, "flux", "github.com/fluxcd/"+controller+"-controller"), "config/crd/bases/*.yaml"))
 		if err != nil || len(definitions) == 0 {
 			t.Fatalf("no CRDs of %s-controller: %v", controller, err)
 		}
@@ -76,11 +84,11 @@ func start(t *testing.T) *env {
 	return e
 }
 
-// moduleOf returns the directory of the module of a controller.
-func moduleOf(t *testing.T, controller string) string {
+// moduleOf returns the directory of a module that the module in dir requires.
+func moduleOf(t *testing.T, dir, module string) string {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/fluxcd/"+controller+"-controller")
-	cmd.Dir, cmd.Stderr = "flux", os.Stderr
+	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)

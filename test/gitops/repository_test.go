@@ -98,3 +98,13 @@ func (r *repository) head(t *testing.T) string {
 	t.Helper()
 	return strings.TrimSpace(r.git(t, "rev-parse", "HEAD"))
 }
+
+// read returns the content of a file.
+func (r *repository) read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
