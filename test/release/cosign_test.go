@@ -64,13 +64,15 @@ func cosign(args []string) error {
 	return os.WriteFile(bundle, signed, 0o600)
 }
 
-// signer serves a Sigstore instance that signs statements as the release workflow. It returns the
-// address.
-func signer(t *testing.T, instance *sigstore.Instance) string {
+// signer serves Sigstore instances that sign statements as the release workflow. It returns the
+// address. Certificates are valid for minutes, so each request adds an instance to used.
+func signer(t *testing.T, used *[]*sigstore.Instance) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
-		if err == nil {
+		instance, failed := sigstore.New()
+		if err = errors.Join(err, failed); err == nil {
+			*used = append(*used, instance) // releases are made one after the other
 			text, err = instance.Sign(subject, issuer, text, instance.Valid())
 		}
 		if err != nil {
