@@ -170,8 +170,8 @@ type app struct {
 		}
 		History        []struct{ ID int64 }
 		OperationState struct {
-			Phase, Message string
-			Operation      struct {
+			Phase, Message, FinishedAt string
+			Operation                  struct {
 				Info []struct{ Name, Value string }
 			}
 			SyncResult struct {
@@ -223,7 +223,7 @@ func (e *env) refresh(t *testing.T, name, how string) *app {
 	harness.Eventually(t, patience, func(ctx context.Context) (err error) {
 		// Argo CD overwrites its cache with what it has just written, and may so forget a request that
 		// came meanwhile. Any other change brings it back.
-		if now := time.Now(); now.Sub(asked) > 5*time.Second {
+		if now := time.Now(); now.Sub(asked) > time.Second {
 			e.merge(t, "argoproj.io/v1alpha1", "Application", argocd, name,
 				fmt.Sprintf(`{"metadata": {"annotations": {%q: %q, "test/asked": %q}}}`, annotation, how, now))
 			asked = now
@@ -259,4 +259,24 @@ func (e *env) operation(t *testing.T, name, phase, message string) {
 		}
 		return nil
 	})
+}
+
+// sync has Argo CD sync an Application now, as argocd app sync does, and returns the result.
+func (e *env) sync(t *testing.T, name string) *app {
+	t.Helper()
+	token := fmt.Sprint(time.Now().UnixNano())
+	e.merge(t, "argoproj.io/v1alpha1", "Application", argocd, name, fmt.Sprintf(
+		`{"operation": {"initiatedBy": {"username": "test"}, "info": [{"name": "token", "value": %q}], "sync": {"prune": true, "syncOptions": ["ServerSideApply=true"]}}}`, token))
+	var a *app
+	harness.Eventually(t, patience, func(ctx context.Context) (err error) {
+		if a, err = e.application(ctx, t, name); err != nil {
+			return err
+		}
+		o := a.Status.OperationState
+		if len(o.Operation.Info) != 1 || o.Operation.Info[0].Value != token || o.FinishedAt == "" {
+			err = fmt.Errorf("the sync is not done: %+v", a.Status)
+		}
+		return err
+	})
+	return a
 }

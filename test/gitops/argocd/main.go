@@ -12,7 +12,7 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/signal"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	controller "github.com/argoproj/argo-cd/v3/cmd/argocd-application-controller/commands"
@@ -48,8 +48,9 @@ func run(component string, args []string) error {
 		return fmt.Errorf("redis: %w", err)
 	}
 	defer server.Close()
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt)
-	<-interrupted
+	// Without this, locks and cached values would never expire.
+	for range time.Tick(time.Second) {
+		server.FastForward(time.Second)
+	}
 	return nil
 }
