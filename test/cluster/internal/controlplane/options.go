@@ -28,18 +28,13 @@ type components struct {
 }
 
 // parseOptions parses the flags of all three programs before it sets the feature
-// gates, which the programs share and which can be set only once.
+// gates, which the programs share and which can be set only once. The flags of the
+// controller manager come first: before Kubernetes 1.36, they change a default, which
+// is refused once the gates are flags.
 func parseOptions(opts Options, access access, etcd string, listener net.Listener) (components, error) {
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	var c components
 	var err error
-	c.apiserver = apiserveroptions.NewServerRunOptions()
-	if err := parse("kube-apiserver", c.apiserver.Flags(), apiServerFlags(access.files, etcd)); err != nil {
-		return c, err
-	}
-	c.apiserver.SecureServing.Listener = listener
-	c.apiserver.SecureServing.BindPort = listener.Addr().(*net.TCPAddr).Port
-
 	if c.manager, err = manageroptions.NewKubeControllerManagerOptions(); err != nil {
 		return c, err
 	}
@@ -51,6 +46,13 @@ func parseOptions(opts Options, access access, etcd string, listener net.Listene
 	if err := parse("kube-controller-manager", flags, managerFlags(access.files, managerConfig)); err != nil {
 		return c, err
 	}
+
+	c.apiserver = apiserveroptions.NewServerRunOptions()
+	if err := parse("kube-apiserver", c.apiserver.Flags(), apiServerFlags(access.files, etcd)); err != nil {
+		return c, err
+	}
+	c.apiserver.SecureServing.Listener = listener
+	c.apiserver.SecureServing.BindPort = listener.Addr().(*net.TCPAddr).Port
 
 	c.scheduler = schedoptions.NewOptions()
 	schedulerConfig := opts.join("scheduler.kubeconfig")
