@@ -29,6 +29,9 @@ const quietTime = 5 * time.Second
 // 3. Observe the applier for the time of the flag -idle: requests and CPU time.
 //
 // 4. Read its memory again. The difference is the cost of the objects.
+//
+// 5. Change objects of some graphs, and measure how long it takes until the applier has
+// corrected each change.
 func (m *measurement) measureIdle(ctx context.Context) error {
 	n := m.graphs[len(m.graphs)-1]
 	if err := m.prepareForGraphs(ctx); err != nil {
@@ -68,7 +71,7 @@ func (m *measurement) measureIdle(ctx context.Context) error {
 			return err
 		}
 		m.reportIdle(n, requests, cpu, empty, full)
-		return nil
+		return m.measureReaction(ctx, j.Namespace, n)
 	})
 }
 

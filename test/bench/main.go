@@ -33,7 +33,7 @@
 //
 // Files:
 //
-//   - main.go has the flags and runs the parts: cli.go, graphs.go, idle.go,
+//   - main.go has the flags and runs the parts: cli.go, graphs.go, idle.go (with reaction.go),
 //     restart.go and instances.go. manager.go runs the controllers of pequod-manager.
 //   - measurement.go runs processes and takes samples.
 //   - job.go is one measured process, with floor.go and applier.go as the two
