@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	select {}
+	_ = cmd.Wait() // this process is killed before
 }
 
 // processes reads what a child prints.
