@@ -43,7 +43,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/actions.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help fuzz consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak lint generate verify bench bench-history bench-cluster cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
+.PHONY: help fuzz consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak lint generate verify bench bench-history bench-cluster peers cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -179,6 +179,7 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 	cd test/flux && $(GO) mod tidy -diff
 	cd test/argocd && $(GO) mod tidy -diff
 	cd test/tofu && $(GO) mod tidy -diff
+	cd test/peers/kro && $(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./test/tree
 	@$(MAKE) --no-print-directory generate
@@ -231,6 +232,12 @@ bench-history: ## Run benchmarks, and add their results to docs/benchmarks.md
 
 bench-cluster: ## Compare the applier with a bare client on a control plane
 	$(GO) run ./test/bench $(BENCH_CLUSTER_FLAGS)
+
+# PEERS_FLAGS are flags of that comparison: make peers PEERS_FLAGS='-peers=kro -rounds=1'
+PEERS_FLAGS ?=
+
+peers: ## Compare Pequod with kubectl, Helm, Flux and kro, and write the figures into docs/comparison.md
+	$(GO) run ./test/peers $(PEERS_FLAGS)
 
 cluster: ## Run a Kubernetes control plane until Ctrl-C
 	@binary=$$($(GO) run ./test/buildcluster) && exec "$$binary" $(CLUSTER_FLAGS)
