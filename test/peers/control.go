@@ -129,7 +129,7 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-// objects lists "kind/name" of what is in a namespace, without what Kubernetes creates in each, and
+// observed lists "resource/name" of what is in a namespace, without what Kubernetes creates in each, and
 // counts Deployments that aren't ready.
 func (b *bench) observed(ctx context.Context, namespace string) (names map[string]bool, unready int, err error) {
 	names = map[string]bool{}

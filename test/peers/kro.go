@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -98,7 +97,7 @@ func (k *kro) apply(ctx context.Context, objects []object) error {
 	}); err != nil {
 		return err
 	}
-	return k.until(ctx, func(o *unstructured.Unstructured) bool { return isReady(o) })
+	return k.until(ctx, isReady)
 }
 
 // close deletes the definition, so that the next run begins with none.

@@ -23,8 +23,8 @@ var stepNames = []string{"create", "apply again", "change one", "remove one", "d
 // sample has the costs of one step in one round.
 type sample struct{ wall, cpu time.Duration }
 
-// rest60 is what a controller uses while it has nothing to do.
-type rest60 struct {
+// atRest is what a controller uses while it has nothing to do.
+type atRest struct {
 	requests int
 	cpu      time.Duration
 }
@@ -38,7 +38,7 @@ type results struct {
 	peakMiB  []float64
 	requests map[stepOf]int
 	left     int
-	rest     *rest60 // nil for command lines
+	rest     *atRest // nil for command lines
 	drift    string
 }
 

@@ -22,7 +22,7 @@ func TestReport(t *testing.T) {
 		began: time.Date(2026, 11, 27, 2, 30, 0, 0, time.UTC),
 		peers: []*results{
 			{peer: peer{name: "kubectl"}, version: "v1", samples: map[stepOf][]sample{"create": seconds(1, 2, 4)}, requests: map[stepOf]int{"create": 12}, peakMiB: []float64{50}, left: 1},
-			{peer: peer{name: "other"}, version: "v2", samples: map[stepOf][]sample{"create": seconds(3, 2, 4), "delete": seconds(1)}, rest: &rest60{7, time.Second / 4}, drift: "0.1 s", peakMiB: []float64{70, 90, 80}},
+			{peer: peer{name: "other"}, version: "v2", samples: map[stepOf][]sample{"create": seconds(3, 2, 4), "delete": seconds(1)}, rest: &atRest{7, time.Second / 4}, drift: "0.1 s", peakMiB: []float64{70, 90, 80}},
 			{peer: peer{name: "absent"}, skipped: "not built: no module"},
 		},
 	}

@@ -205,7 +205,7 @@ func (t *trial) rested(ctx context.Context, c contestant) error {
 	if err := pause(ctx, t.rest); err != nil {
 		return err
 	}
-	t.results.rest = &rest60{requests: t.requests(), cpu: c.usage().cpu - before}
+	t.results.rest = &atRest{requests: t.requests(), cpu: c.usage().cpu - before}
 	return nil
 }
 
