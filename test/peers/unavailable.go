@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// kapp and timoni are Go programs, but the module proxy answers 403 for their modules, under all
-// paths that they have had.
+// kapp and timoni are Go programs, but their modules could not be downloaded where this comparison
+// was written, under all paths that they have had.
 var (
-	kappPeer   = unavailable("kapp", "not built: the module proxy doesn't serve carvel.dev/kapp")
-	timoniPeer = unavailable("timoni", "not built: the module proxy doesn't serve github.com/stefanprodan/timoni")
+	kappPeer   = unavailable("kapp", "its module carvel.dev/kapp could not be downloaded")
+	timoniPeer = unavailable("timoni", "its module github.com/stefanprodan/timoni could not be downloaded")
 )
 
 // unavailable returns a peer that is left out for a reason.
