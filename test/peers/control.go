@@ -24,7 +24,8 @@ import (
 
 // bench has the control plane and the programs.
 type bench struct {
-	plan
+	objects int           // in a set
+	rest    time.Duration // of controllers
 	scratch string
 	server  *server.Server
 	// admin is the access of a service account that may do everything. It has a token, which passes
@@ -33,12 +34,11 @@ type bench struct {
 	client dynamic.Interface
 	// Paths of programs.
 	kubectl, helm, pequod, applier, flux, kro string
-	report                                    report
 }
 
 // start starts a control plane and creates the account of the peers.
-func start(ctx context.Context, p plan) (b *bench, err error) {
-	b = &bench{plan: p}
+func start(ctx context.Context, objects int, rest time.Duration) (b *bench, err error) {
+	b = &bench{objects: objects, rest: rest}
 	defer func() {
 		if err != nil {
 			_ = b.stop() // err is the reason
@@ -76,7 +76,6 @@ subjects: [{kind: ServiceAccount, name: peers, namespace: peers}]
 	if b.client, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	b.report.describe(ctx, b)
 	return b, nil
 }
 

@@ -11,7 +11,7 @@
 //
 // A peer is one file: kubectl.go, helm.go, pequod.go, applier.go, flux.go and kro.go. Each builds its
 // program with a module of this checkout. unavailable.go has the peers that can't be built. main.go
-// has the flags and the rounds, trial.go the steps, control.go the control plane, process.go the
+// has the flags and the rounds, peer.go what a peer does, trial.go the steps, control.go the control plane, process.go the
 // costs of processes, objects.go the objects, and report.go the tables.
 package main
 
@@ -35,33 +35,6 @@ type plan struct {
 	doc             string
 	// only are the names of the peers to measure; empty means all.
 	only []string
-}
-
-// peer is a program that is measured.
-type peer struct {
-	name string
-	// build builds the program and returns its version. The peer is left out, with the error as the
-	// reason, if it fails.
-	build func(ctx context.Context, b *bench) (version string, err error)
-	// begin prepares a run in an empty namespace. What it does is not measured.
-	begin func(ctx context.Context, t *trial) (contestant, error)
-	// keeps says that the peer doesn't delete objects that are no longer in its input.
-	keeps bool
-	// grace says that the peer deletes such objects only after a minute. That is measured once.
-	grace bool
-}
-
-// contestant is a peer that runs in one namespace.
-type contestant interface {
-	// apply makes objects the state of the namespace, and returns when the peer reports that they
-	// are ready. It returns errors.ErrUnsupported for a repetition that can't be requested.
-	apply(ctx context.Context, objects []object) error
-	// remove deletes everything, and returns when the peer reports that it is done.
-	remove(ctx context.Context) error
-	// usage returns what the processes have used so far.
-	usage() usage
-	// close ends the processes.
-	close(ctx context.Context) error
 }
 
 // peers are all peers. The first one is the reference of the ratios.
@@ -92,18 +65,22 @@ func measure(ctx context.Context, p plan) (err error) {
 	if p.rounds < 1 || p.objects < 4 {
 		return errors.New("at least one round and four objects are needed")
 	}
-	b, err := start(ctx, p)
+	b, err := start(ctx, p.objects, p.rest)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.stop()) }()
+	report := report{objects: p.objects, rest: p.rest}
+	report.describe()
+	measured := map[*results]peer{}
 	for _, peer := range peers {
 		if p.only != nil && !slices.Contains(p.only, peer.name) {
 			continue
 		}
 		began := time.Now()
-		r := &results{peer: peer, samples: map[stepOf][]sample{}, requests: map[stepOf]int{}}
-		b.report.peers = append(b.report.peers, r)
+		r := &results{name: peer.name, samples: map[stepOf][]sample{}, requests: map[stepOf]int{}}
+		report.peers = append(report.peers, r)
+		measured[r] = peer
 		if r.version, err = peer.build(ctx, b); err != nil {
 			r.skipped = err.Error()
 		}
@@ -112,14 +89,14 @@ func measure(ctx context.Context, p plan) (err error) {
 	// Round 0 counts requests and takes longest.
 	for i := range p.rounds + 1 {
 		round := (i + 1) % (p.rounds + 1)
-		for _, r := range b.report.peers {
+		for _, r := range report.peers {
 			if r.skipped != "" {
 				continue
 			}
-			if err := b.try(ctx, r, round); err != nil {
-				err = fmt.Errorf("%s: round %d: %w", r.peer.name, round, err)
+			if err := b.try(ctx, measured[r], r, round); err != nil {
+				err = fmt.Errorf("%s: round %d: %w", r.name, round, err)
 				fmt.Fprintln(os.Stderr, err)
-				if r.peer.name == peers[0].name || ctx.Err() != nil {
+				if r.name == peers[0].name || ctx.Err() != nil {
 					return err
 				}
 				// The others are still worth measuring. The rest of the message is a log.
@@ -128,12 +105,12 @@ func measure(ctx context.Context, p plan) (err error) {
 			if round > 0 {
 				continue
 			}
-			if err := b.report.write(p.doc); err != nil {
+			if err := report.write(p.doc); err != nil {
 				return err
 			}
 		}
-		b.report.rounds = max(b.report.rounds, round)
-		if err := b.report.write(p.doc); err != nil {
+		report.rounds = max(report.rounds, round)
+		if err := report.write(p.doc); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ type atRest struct {
 
 // results has everything that was measured of one peer.
 type results struct {
-	peer     peer
+	name     string // of the peer
 	version  string
 	skipped  string // the reason; empty if it was measured
 	samples  map[stepOf][]sample
@@ -49,7 +49,8 @@ type report struct {
 	machine string
 	load    string
 	began   time.Time
-	plan    plan
+	objects int
+	rest    time.Duration
 }
 
 // The generated part of the document is between these lines.
@@ -58,12 +59,9 @@ const (
 	endMark   = "<!-- End of the figures. -->"
 )
 
-// file returns the name of a peer as a part of names of objects and files.
-func (p peer) file() string { return strings.ReplaceAll(strings.ToLower(p.name), " ", "-") }
-
 // describe records the machine.
-func (r *report) describe(ctx context.Context, b *bench) {
-	r.plan, r.began = b.plan, time.Now()
+func (r *report) describe() {
+	r.began = time.Now()
 	r.machine = fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(text)) {
@@ -111,8 +109,8 @@ func replace(text []byte, part string) ([]byte, error) {
 // markdown returns the tables. loadNow is the load at the end.
 func (r *report) markdown(loadNow string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d objects, %s, medians of %d %s, on %s. The load was %s at the beginning and %s at\nthe end, most of it the measurement's own.\n",
-		r.plan.objects, r.began.UTC().Format("2 January 2006"), r.rounds, plural(r.rounds, "round"), r.machine, r.load, loadNow)
+	fmt.Fprintf(&b, "\n%d objects, %s, medians of %d %s, on %s. The load was %s at the beginning and %s at\nthe end.\n",
+		r.objects, r.began.UTC().Format("2 January 2006"), r.rounds, plural(r.rounds, "round"), r.machine, r.load, loadNow)
 	var reference *results
 	if len(r.peers) > 0 {
 		reference = r.peers[0]
@@ -129,13 +127,13 @@ func (r *report) markdown(loadNow string) string {
 		}
 		return "–"
 	})
-	fmt.Fprintf(&b, "\nMemory, remains, rest and drift:\n\n| peer | version | peak memory | objects left | requests in %s of rest | CPU in %[1]s of rest | drift is corrected after |\n|---|---|---|---|---|---|---|\n", r.plan.rest)
+	fmt.Fprintf(&b, "\nMemory, remains, rest and drift:\n\n| peer | version | peak memory | objects left | requests in %s of rest | CPU in %[1]s of rest | drift is corrected after |\n|---|---|---|---|---|---|---|\n", r.rest)
 	for _, p := range r.measured() {
 		requests, cpu := "–", "–"
 		if p.rest != nil {
 			requests, cpu = fmt.Sprint(p.rest.requests), fmt.Sprintf("%.2f s", p.rest.cpu.Seconds())
 		}
-		fmt.Fprintf(&b, "| %s | %s | %.0f MiB | %d | %s | %s | %s |\n", p.peer.name, p.version, median(p.peakMiB), p.left, requests, cpu, cmp.Or(p.drift, "–"))
+		fmt.Fprintf(&b, "| %s | %s | %.0f MiB | %d | %s | %s | %s |\n", p.name, p.version, median(p.peakMiB), p.left, requests, cpu, cmp.Or(p.drift, "–"))
 	}
 	first := true
 	for _, p := range r.peers {
@@ -146,7 +144,7 @@ func (r *report) markdown(loadNow string) string {
 			b.WriteString("\nNot measured:\n\n")
 			first = false
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", p.peer.name, p.skipped)
+		fmt.Fprintf(&b, "- %s: %s\n", p.name, p.skipped)
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -161,7 +159,7 @@ func (r *report) measured() []*results {
 func (r *report) table(b *strings.Builder, title string, cell func(*results, stepOf) string) {
 	fmt.Fprintf(b, "\n%s:\n\n| peer | %s |\n|---%s|\n", title, strings.Join(stepNames, " | "), strings.Repeat("|---", len(stepNames)))
 	for _, p := range r.measured() {
-		fmt.Fprintf(b, "| %s ", p.peer.name)
+		fmt.Fprintf(b, "| %s ", p.name)
 		for _, s := range stepNames {
 			fmt.Fprintf(b, "| %s ", cell(p, stepOf(s)))
 		}
@@ -186,7 +184,7 @@ func ratio(p, reference *results, s stepOf, cost func(sample) time.Duration) str
 	if len(ratios) == 0 {
 		return fmt.Sprintf("%.2f", median(costs))
 	}
-	return fmt.Sprintf("%.2f (%.1f×)", median(costs), median(ratios))
+	return fmt.Sprintf("%.2f (%.2f×)", median(costs), median(ratios))
 }
 
 // median returns the median of values, or 0 if there are none. Of an even number it is the larger of

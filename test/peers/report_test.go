@@ -18,12 +18,12 @@ func TestReport(t *testing.T) {
 		return all
 	}
 	r := &report{
-		plan: plan{objects: 100, rest: time.Minute}, rounds: 3, machine: "a machine", load: "0.50",
+		objects: 100, rest: time.Minute, rounds: 3, machine: "a machine", load: "0.50",
 		began: time.Date(2026, 11, 27, 2, 30, 0, 0, time.UTC),
 		peers: []*results{
-			{peer: peer{name: "kubectl"}, version: "v1", samples: map[stepOf][]sample{"create": seconds(1, 2, 4)}, requests: map[stepOf]int{"create": 12}, peakMiB: []float64{50}, left: 1},
-			{peer: peer{name: "other"}, version: "v2", samples: map[stepOf][]sample{"create": seconds(3, 2, 4), "delete": seconds(1)}, rest: &atRest{7, time.Second / 4}, drift: "0.1 s", peakMiB: []float64{70, 90, 80}},
-			{peer: peer{name: "absent"}, skipped: "not built: no module"},
+			{name: "kubectl", version: "v1", samples: map[stepOf][]sample{"create": seconds(1, 2, 4)}, requests: map[stepOf]int{"create": 12}, peakMiB: []float64{50}, left: 1},
+			{name: "other", version: "v2", samples: map[stepOf][]sample{"create": seconds(3, 2, 4), "delete": seconds(1)}, rest: &atRest{7, time.Second / 4}, drift: "0.1 s", peakMiB: []float64{70, 90, 80}},
+			{name: "absent", skipped: "not built: no module"},
 		},
 	}
 	document := "# Title\n\n" + beginMark + "\nold\n" + endMark + "\nafter\n"
@@ -40,15 +40,15 @@ Seconds until everything is applied and ready, or gone, and the ratio to kubectl
 
 | peer | create | apply again | change one | remove one | delete |
 |---|---|---|---|---|---|
-| kubectl | 2.00 (1.0×) | – | – | – | – |
-| other | 3.00 (1.0×) | – | – | – | 1.00 |
+| kubectl | 2.00 (1.00×) | – | – | – | – |
+| other | 3.00 (1.00×) | – | – | – | 1.00 |
 
 CPU seconds of the peer's processes, and the ratio to kubectl:
 
 | peer | create | apply again | change one | remove one | delete |
 |---|---|---|---|---|---|
-| kubectl | 1.00 (1.0×) | – | – | – | – |
-| other | 1.50 (1.0×) | – | – | – | 0.50 |
+| kubectl | 1.00 (1.00×) | – | – | – | – |
+| other | 1.50 (1.00×) | – | – | – | 0.50 |
 
 Requests to the API server:
 

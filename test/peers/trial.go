@@ -23,6 +23,7 @@ type trial struct {
 	namespace string
 	dir       string
 	proxy     *faults.Proxy // nil in rounds that measure times
+	peer      peer
 	results   *results
 }
 
@@ -38,8 +39,8 @@ func (t *trial) kubeconfig(config *rest.Config) (string, error) {
 }
 
 // try runs all steps of one peer. Round 0 counts requests, the others measure time, CPU and memory.
-func (b *bench) try(ctx context.Context, r *results, round int) (err error) {
-	t := &trial{bench: b, namespace: fmt.Sprintf("%s-%d", r.peer.file(), round), results: r}
+func (b *bench) try(ctx context.Context, p peer, r *results, round int) (err error) {
+	t := &trial{bench: b, namespace: fmt.Sprintf("%s-%d", p.file(), round), peer: p, results: r}
 	t.dir = filepath.Join(b.scratch, t.namespace)
 	if err := os.Mkdir(t.dir, 0o700); err != nil {
 		return err
@@ -63,7 +64,7 @@ subjects: [{kind: ServiceAccount, name: pequod, namespace: %[1]s}]
 `, t.namespace)); err != nil {
 		return err
 	}
-	c, err := r.peer.begin(ctx, t)
+	c, err := p.begin(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ subjects: [{kind: ServiceAccount, name: pequod, namespace: %[1]s}]
 	if err := t.steps(ctx, c); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "round %d: %s: %.1f s\n", round, r.peer.name, time.Since(began).Seconds())
+	fmt.Fprintf(os.Stderr, "round %d: %s: %.1f s\n", round, p.name, time.Since(began).Seconds())
 	return b.administer(ctx, "", "delete", "namespace", t.namespace, "--wait=false")
 }
 
@@ -81,7 +82,7 @@ func (t *trial) steps(ctx context.Context, c contestant) error {
 	first, changed := workload(t.namespace, t.objects, "info"), workload(t.namespace, t.objects, "debug")
 	fewer := without(changed)
 	for i, objects := range [][]object{first, first, changed, fewer} {
-		if stepNames[i] == "remove one" && t.results.peer.grace && t.proxy == nil {
+		if stepNames[i] == "remove one" && t.peer.grace && t.proxy == nil {
 			continue
 		}
 		err := t.step(ctx, c, stepNames[i], func(ctx context.Context) error {
@@ -135,7 +136,7 @@ func (t *trial) step(ctx context.Context, c contestant, name string, do func(con
 	after := c.usage()
 	if t.proxy != nil {
 		t.results.requests[stepOf(name)] = t.requests()
-		if name != "remove one" || !t.results.peer.grace {
+		if name != "remove one" || !t.peer.grace {
 			return nil
 		}
 	}
@@ -161,7 +162,7 @@ func (t *trial) settled(ctx context.Context, objects []object) error {
 		}
 		removed := keysOf(workload(t.namespace, t.bench.objects, ""))
 		for name := range removed {
-			if want[name] && !names[name] || !want[name] && names[name] && !t.results.peer.keeps {
+			if want[name] && !names[name] || !want[name] && names[name] && !t.peer.keeps {
 				return false, nil
 			}
 		}
@@ -171,7 +172,7 @@ func (t *trial) settled(ctx context.Context, objects []object) error {
 
 // gone waits until none of the objects exists. A peer that keeps objects may leave the spare one.
 func (t *trial) gone(ctx context.Context, objects []object) error {
-	if t.results.peer.keeps {
+	if t.peer.keeps {
 		objects = without(objects)
 	}
 	return poll(ctx, func() (bool, error) {
