@@ -34,7 +34,7 @@ func TestReport(t *testing.T) {
 	want := "# Title\n\n" + beginMark + `
 
 100 objects, 27 November 2026, medians of 3 rounds, on a machine. The load was 0.50 at the beginning and 1.25 at
-the end, most of it the measurement's own.
+the end.
 
 Seconds until everything is applied and ready, or gone, and the ratio to kubectl:
 
