@@ -179,7 +179,6 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 	cd test/flux && $(GO) mod tidy -diff
 	cd test/argocd && $(GO) mod tidy -diff
 	cd test/tofu && $(GO) mod tidy -diff
-	cd test/peers/kro && $(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./test/tree
 	@$(MAKE) --no-print-directory generate
