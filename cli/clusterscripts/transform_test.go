@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +31,8 @@ func TestTransforms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Before Kubernetes 1.35, errors of CEL rules have the type of a value instead of the value.
+	value := regexp.MustCompile(`Invalid value: "[^"]*"`)
 	const pinned = "digest: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	for i, test := range []struct{ spec, want string }{
 		{"{cueRef: {type: nonsense, ref: x}}", `spec.cueRef.type: Unsupported value: "nonsense"`},
@@ -83,6 +86,7 @@ func TestTransforms(t *testing.T) {
 		{"{cueRef: {type: inline, files: [{name: x.cue, content: x}, {name: x.cue, content: x}]}}", "spec.cueRef.files[1]: Duplicate value"},
 		{"{cueRef: {type: configmap, ref: '" + strings.Repeat("x", 318) + "'}}", "spec.cueRef.ref: Invalid value"},
 	} {
+		test.want = value.ReplaceAllString(test.want, "Invalid value")
 		var spec map[string]any
 		if err := yaml.Unmarshal([]byte(test.spec), &spec); err != nil {
 			t.Fatal(err)
@@ -94,7 +98,7 @@ func TestTransforms(t *testing.T) {
 		switch {
 		case test.want == "" && err != nil:
 			t.Errorf("%s: %v", test.spec, err)
-		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+		case test.want != "" && (err == nil || !strings.Contains(value.ReplaceAllString(err.Error(), "Invalid value"), test.want)):
 			t.Errorf("%s: error %v; want %s", test.spec, err, test.want)
 		}
 	}
