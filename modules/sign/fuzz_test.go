@@ -8,8 +8,8 @@ import (
 	"github.com/pequod-io/pequod/modules/sign"
 )
 
-// FuzzVerify verifies any bytes as the signature of an artifact that nobody has signed. None is
-// accepted, not even the valid signature of another artifact.
+// FuzzVerify verifies bytes as the signature of an unsigned artifact. All are refused, also the valid
+// signature of another artifact.
 func FuzzVerify(f *testing.F) {
 	key, public := newKey(f)
 	trust := keys(f, public)

@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestPage checks the page of two runs, of which one was on a shared machine.
+// TestPage compares the page of a history with two runs, one of them on a shared machine.
 func TestPage(t *testing.T) {
 	runs := []Run{
 		{"2026-11-26", "abc", "Example | CPU", 2, "go1.26", "0.10", []Result{{"x A/10", "ms", "1"}, {"x A/9", "ms", "2"}, {"b", "ms", "2"}}},

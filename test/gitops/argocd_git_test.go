@@ -135,7 +135,7 @@ func TestArgoDrift(t *testing.T) {
 	// writes are the changes of a specification since a generation.
 	writes := func(o *unstructured.Unstructured, before int64) int64 { return o.GetGeneration() - before }
 
-	// Somebody changes an object: the applier corrects it, and Argo CD has nothing to sync.
+	// If an object of the graph is changed, the applier corrects it, and Argo CD syncs nothing.
 	before, graph := deployment().GetGeneration(), e.graph(t, "web").GetGeneration()
 	synced := e.refresh(t, "shop", "normal").Status
 	e.merge(t, "apps/v1", "Deployment", "shop", "web", `{"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "evil"}]}}}}`)
@@ -159,7 +159,7 @@ func TestArgoDrift(t *testing.T) {
 		t.Errorf("Argo CD has synced because an object of a graph was changed: %+v", now)
 	}
 
-	// Somebody changes the graph: Argo CD changes it back, and the applier follows.
+	// If the graph is changed, Argo CD reverts it, and the applier applies the result.
 	before, graph = deployment().GetGeneration(), e.graph(t, "web").GetGeneration()
 	e.patchGraph(t, "web", `[{"op": "replace", "path": "/spec/graph/nodes/0/resource/spec/template/spec/containers/0/image", "value": "evil"}]`)
 	harness.Eventually(t, patience, func(context.Context) error {

@@ -36,17 +36,7 @@ func startArgo(t *testing.T, plugins string) *env {
 	in.Namespace = argocd
 	module := moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3")
 	for _, files := range []string{"crds/app*-crd.yaml", "base/config/*-*.yaml", "base/application-controller-roles/*-*.yaml", "cluster-rbac/application-controller/*-*.yaml"} {
-		paths, err := filepath.Glob(filepath.Join(module, "manifests", files))
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("no %s of Argo CD: %v", files, err)
-		}
-		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in.Apply(t, string(text))
-		}
+		applyFiles(t, &in, filepath.Join(module, "manifests", files))
 	}
 	// argocd-server, which doesn't run, creates this project.
 	in.Apply(t, `
@@ -110,7 +100,7 @@ func port(address string) string {
 	return port
 }
 
-// healthy waits until a component of Argo CD says that it runs.
+// healthy waits until the health endpoint of a component returns 200.
 func healthy(t *testing.T, p *process.Process, address string) {
 	t.Helper()
 	harness.Eventually(t, patience, func(ctx context.Context) error {
@@ -154,7 +144,7 @@ func (e *env) component(t *testing.T, environment []string, name string, args ..
 	return p
 }
 
-// app is what the tests read of an Application.
+// app has the fields of an Application that the tests read.
 type app struct {
 	Metadata struct{ Annotations map[string]string }
 	Status   struct {

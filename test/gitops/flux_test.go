@@ -57,6 +57,22 @@ func installed(t *testing.T) *env {
 	return e
 }
 
+// applyFiles applies the files that match a pattern. There must be some.
+func applyFiles(t *testing.T, c *harness.Cluster, pattern string) {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Apply(t, string(text))
+	}
+}
+
 // start starts a cluster, Flux and the applier.
 func start(t *testing.T) *env {
 	t.Helper()
@@ -64,17 +80,7 @@ func start(t *testing.T) *env {
 	c := e.Cluster
 	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+runtime+"}}")
 	for _, controller := range []string{"source", "kustomize", "notification"} {
-		definitions, err := filepath.Glob(filepath.Join(moduleOf(t, "flux", "github.com/fluxcd/"+controller+"-controller"), "config/crd/bases/*.yaml"))
-		if err != nil || len(definitions) == 0 {
-			t.Fatalf("no CRDs of %s-controller: %v", controller, err)
-		}
-		for _, path := range definitions {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.Apply(t, string(text))
-		}
+		applyFiles(t, c, filepath.Join(moduleOf(t, "flux", "github.com/fluxcd/"+controller+"-controller"), "config/crd/bases/*.yaml"))
 	}
 	storage := process.FreeAddress(t)
 	e.controller(t, "source", "--storage-path="+t.TempDir(), "--storage-addr="+storage, "--storage-adv-addr="+storage, "--events-addr="+e.notifications)

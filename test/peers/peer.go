@@ -13,9 +13,9 @@ type peer struct {
 	build func(ctx context.Context, b *bench) (version string, err error)
 	// begin prepares a run in an empty namespace. What it does is not measured.
 	begin func(ctx context.Context, t *trial) (contestant, error)
-	// keeps says that the peer doesn't delete objects that are no longer in its input.
+	// keeps is set if the peer doesn't delete objects that are no longer in its input.
 	keeps bool
-	// grace says that the peer deletes such objects only after a minute. That is measured once.
+	// grace is set if the peer deletes such objects after a minute, which is measured once.
 	grace bool
 }
 
