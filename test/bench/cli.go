@@ -45,7 +45,7 @@ func (m *measurement) createWorkload(ctx context.Context, contestant, load, kube
 	if err != nil {
 		return sample{}, err
 	}
-	j := job{Contestant: contestant, Workload: load, Namespace: namespace, Kubeconfig: kubeconfig}
+	j := job{Contestant: contestant, Workload: load, Namespaces: []string{namespace}, Kubeconfig: kubeconfig}
 	if m.profiles != "" {
 		m.profiled++
 		j.Profile = filepath.Join(m.profiles, fmt.Sprintf("%s-%s-%d.prof", load, contestant, m.profiled))
@@ -73,7 +73,7 @@ func (m *measurement) countCLI(ctx context.Context, load string) (map[string]int
 	if err != nil {
 		return nil, err
 	}
-	j := job{Contestant: applierContestant, Workload: load, Namespace: namespace, Kubeconfig: kubeconfig}
+	j := job{Contestant: applierContestant, Workload: load, Namespaces: []string{namespace}, Kubeconfig: kubeconfig}
 	if _, err = m.run(ctx, j); err != nil {
 		return nil, err
 	}

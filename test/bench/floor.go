@@ -28,21 +28,21 @@ type floor struct {
 	// of application.
 	host   string
 	levels [][]call
-	// awaited is the path of the collection whose objects must become ready. A
-	// workload has one such kind.
+	// awaited is the path of the collection whose objects must become ready, in one namespace
+	// or in all. A workload has one such kind.
 	awaited string
 }
 
 // call is the apply request of an object.
 type call struct {
-	name, path string
-	body       []byte
-	awaited    bool
+	id, path string // the id is "namespace/name"
+	body     []byte
+	awaited  bool
 }
 
-// newFloor encodes the objects of a workload. Everything that costs time before
-// the first request happens here.
-func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor, error) {
+// newFloor encodes the objects of a workload in some namespaces. Everything that costs time
+// before the first request happens here.
+func newFloor(config *rest.Config, levels [][]object, namespaces []string) (*floor, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
@@ -56,14 +56,18 @@ func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor,
 			if !strings.Contains(o.kind.apiVersion, "/") {
 				prefix = "/api/"
 			}
-			all := prefix + o.kind.apiVersion + "/namespaces/" + namespace + "/" + o.kind.resource
+			version := prefix + o.kind.apiVersion
+			all := version + "/namespaces/" + o.namespace + "/" + o.kind.resource
 			body, err := json.Marshal(o.body)
 			if err != nil {
 				return nil, err
 			}
-			calls = append(calls, call{o.name, all + "/" + o.name, body, o.kind.awaited})
+			calls = append(calls, call{o.namespace + "/" + o.name, all + "/" + o.name, body, o.kind.awaited})
 			if o.kind.awaited {
 				f.awaited = all
+				if len(namespaces) > 1 {
+					f.awaited = version + "/" + o.kind.resource
+				}
 			}
 		}
 		f.levels = append(f.levels, calls)
@@ -88,10 +92,10 @@ func (f *floor) apply(ctx context.Context) error {
 	for _, calls := range f.levels {
 		sent := f.sendAll(ctx, calls)
 		for _, c := range calls {
-			for c.awaited && !ready[c.name] {
+			for c.awaited && !ready[c.id] {
 				select {
 				case s := <-events:
-					ready[s.Metadata.Name] = s.ready()
+					ready[s.Metadata.Namespace+"/"+s.Metadata.Name] = s.ready()
 				case err := <-sent:
 					if err != nil {
 						return err

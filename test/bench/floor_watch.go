@@ -13,6 +13,7 @@ import (
 // have stay zero, which ready relies on.
 type snapshot struct {
 	Metadata struct {
+		Namespace       string `json:"namespace"`
 		Name            string `json:"name"`
 		ResourceVersion string `json:"resourceVersion"`
 		Generation      int64  `json:"generation"`

@@ -71,11 +71,11 @@ func (m *measurement) createGraphs(ctx context.Context, contestant string, n int
 			return s, err
 		}
 		if m.operator {
-			if err := m.deleteAll(ctx, instances, j.Namespace); err != nil {
+			if err := m.deleteAll(ctx, instances, j.Namespaces[0]); err != nil {
 				return s, err
 			}
 		}
-		return s, m.deleteAll(ctx, resourceGraphs, j.Namespace)
+		return s, m.deleteAll(ctx, resourceGraphs, j.Namespaces[0])
 	}
 	return s, m.withController(ctx, proxy, func(ctx context.Context, c *controller) error {
 		// Requests before this point belong to the start of the applier.
@@ -90,7 +90,7 @@ func (m *measurement) createGraphs(ctx context.Context, contestant string, n int
 // graphsJob returns the job of creating n graphs in a new namespace.
 func (m *measurement) graphsJob(ctx context.Context, contestant string, n int) (job, error) {
 	namespace, err := m.createTenant(ctx, contestant)
-	return job{Contestant: contestant, Graphs: n, Instances: m.operator, Namespace: namespace, Kubeconfig: m.server.Kubeconfig()}, err
+	return job{Contestant: contestant, Graphs: n, Instances: m.operator, Namespaces: []string{namespace}, Kubeconfig: m.server.Kubeconfig()}, err
 }
 
 // runWithController does a job and adds the costs of the controller. The CPU time

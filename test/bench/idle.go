@@ -71,7 +71,7 @@ func (m *measurement) measureIdle(ctx context.Context) error {
 			return err
 		}
 		m.reportIdle(n, requests, cpu, empty, full)
-		return m.measureReaction(ctx, j.Namespace, n)
+		return m.reportReaction(ctx, j)
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -20,18 +21,26 @@ const (
 // waits until they are ready. The parent passes it as JSON to the child.
 type job struct {
 	Contestant string
-	// Workload is the name of a workload of the part cli. It is empty for many
-	// graphs; Graphs is then their number.
-	Workload              string
-	Delete                bool // the workload instead of creating it
-	Graphs                int
-	Instances             bool // of which each graph is rendered
-	Namespace, Kubeconfig string
+	// Workload is the name of a workload of the part cli. It is empty for many graphs;
+	// Graphs is then their number, and First the number of the first.
+	Workload      string
+	Delete        bool // the workload instead of creating it
+	Graphs, First int
+	Instances     bool // of which each graph is rendered
+	// Namespaces are those of the graphs, each of which gets an equal part. A workload has
+	// one.
+	Namespaces []string
+	Kubeconfig string
 	// Metrics and Probes are the addresses at which a profiled controller serves.
 	Metrics, Probes string
 	// Profile is the file for a CPU profile of the job. It is empty if none is written.
 	Profile string
 }
+
+// namespaceOf and nameOf return the namespace and the name of the graph with an index from 0
+// to Graphs, exclusive, and of its objects.
+func (j job) namespaceOf(index int) string { return j.Namespaces[index*len(j.Namespaces)/j.Graphs] }
+func (j job) nameOf(index int) string      { return fmt.Sprintf("app-%d", j.First+index) }
 
 // run does the job and returns how long it took. Preparations, such as encoding
 // the objects, are not timed; connecting to the API server is.
@@ -58,17 +67,17 @@ func (j job) prepare(config *rest.Config) (func(context.Context) error, error) {
 	var levels [][]object
 	var err error
 	if j.Workload == "" {
-		levels, err = graphLevels(j.Namespace, j.Graphs, j.Contestant == applierContestant, j.Instances)
+		levels, err = graphLevels(j, j.Contestant == applierContestant)
 	} else {
-		levels = findWorkload(j.Workload).objects(j.Namespace)
+		levels = findWorkload(j.Workload).objects(j.Namespaces[0])
 	}
 	if err != nil {
 		return nil, err
 	}
 	if j.Workload != "" && j.Contestant == applierContestant {
-		return prepareApplier(levels, j.Namespace, j.Delete, config)
+		return prepareApplier(levels, j.Namespaces[0], j.Delete, config)
 	}
-	f, err := newFloor(config, levels, j.Namespace)
+	f, err := newFloor(config, levels, j.Namespaces)
 	if err != nil {
 		return nil, err
 	}

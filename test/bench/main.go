@@ -68,9 +68,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == "worker" { // a worker process of the part instances
 		os.Exit(child.Serve(os.Stdin, os.Stdout))
 	}
-	p := plan{parts: []string{"cli", "graphs", "idle", "restart", "instances"}, graphs: []int{100, 500, 1000}}
+	p := plan{parts: []string{"cli", "graphs", "idle", "restart", "scale", "instances"}, graphs: []int{100, 500, 1000}}
 	var run string
-	flag.Func("part", "comma-separated `list` of the parts to measure: cli, graphs, idle, restart, instances (default all)", func(list string) error {
+	flag.Func("part", "comma-separated `list` of the parts to measure: cli, graphs, idle, restart, scale, instances (default all)", func(list string) error {
 		known := p.parts
 		p.parts = strings.Split(list, ",")
 		if slices.ContainsFunc(p.parts, func(part string) bool { return !slices.Contains(known, part) }) {
@@ -175,6 +175,11 @@ func measure(ctx context.Context, p plan) (err error) {
 	}
 	if slices.Contains(p.parts, "restart") {
 		if err := m.measureRestart(ctx); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(p.parts, "scale") {
+		if err := m.measureScale(ctx); err != nil {
 			return err
 		}
 	}

@@ -75,13 +75,18 @@ func runPair(round int, run func(contestant string) (sample, error)) (p pair, er
 }
 
 // run does a job in a process of its own, when the control plane is calm.
-//
-// The CPU time of the control plane is the difference of two readings around the
-// process. It includes work that the server does in the background meanwhile.
 func (m *measurement) run(ctx context.Context, j job) (sample, error) {
 	if err := m.waitUntilCalm(ctx); err != nil {
 		return sample{}, err
 	}
+	return m.runBusy(ctx, j)
+}
+
+// runBusy does a job in a process of its own.
+//
+// The CPU time of the control plane is the difference of two readings around the
+// process. It includes work that the server does in the background meanwhile.
+func (m *measurement) runBusy(ctx context.Context, j job) (sample, error) {
 	cmd, err := childCommand(ctx, j)
 	if err != nil {
 		return sample{}, err
@@ -90,7 +95,7 @@ func (m *measurement) run(ctx context.Context, j job) (sample, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	serverBefore := m.serverCPU()
 	if err := cmd.Run(); err != nil {
-		return sample{}, fmt.Errorf("%s in %s: %w\n%s", j.Contestant, j.Namespace, err, stderr.String())
+		return sample{}, fmt.Errorf("%s in %s: %w\n%s", j.Contestant, j.Namespaces[0], err, stderr.String())
 	}
 	s := sample{serverCPU: m.serverCPU() - serverBefore, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	// Linux reports the maximum resident set in KiB; see getrusage(2).

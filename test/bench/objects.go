@@ -7,7 +7,7 @@ func newObject(k kind, namespace, name string, content map[string]any) object {
 	content["metadata"] = map[string]any{
 		"name": name, "namespace": namespace, "labels": map[string]any{"app.kubernetes.io/name": name, "team": "bench"},
 	}
-	return object{kind: k, name: name, body: content}
+	return object{kind: k, namespace: namespace, name: name, body: content}
 }
 
 // service returns a Service for the Pods of the Deployment with the same name.

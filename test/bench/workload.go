@@ -41,9 +41,9 @@ func findWorkload(name string) workload {
 // object is one object of a workload. The body is the complete object, with its
 // apiVersion, kind and metadata.
 type object struct {
-	kind kind
-	name string
-	body any
+	kind            kind
+	namespace, name string
+	body            any
 	// needs are the ids of the nodes that must be ready before it is applied.
 	needs []string
 }
@@ -93,36 +93,35 @@ func pairs(namespace string) [][]object {
 // objectsPerGraph is the number of objects of every graph of graphLevels.
 const objectsPerGraph = 4
 
-// graphLevels returns n ResourceGraphs of a small application each and, for the
+// graphLevels returns the ResourceGraphs of a job, of a small application each, and, for the
 // floor, their objects as a second level. If an applier executes the graphs, the
 // caller waits until they are ready. Without one, the floor creates the graphs
 // too, so that both contestants make the same objects. The graphs are named app-0,
-// app-1 and so on, like their objects. With rendered, each graph has an instance, and a manager
-// makes the graphs.
-func graphLevels(namespace string, n int, executed, rendered bool) ([][]object, error) {
+// app-1 and so on, like their objects. If the job has instances, a manager makes the graphs.
+func graphLevels(j job, executed bool) ([][]object, error) {
 	var owners, graphs, objects []object
-	for i := range n {
-		name := fmt.Sprintf("app-%d", i)
+	for i := range j.Graphs {
+		namespace, name := j.namespaceOf(i), j.nameOf(i)
 		of := applicationObjects(namespace, name)
 		rg, err := newGraph(namespace, name, of)
 		if err != nil {
 			return nil, err
 		}
-		g := object{kind: resourceGraphs, name: name, body: rg}
+		g := object{kind: resourceGraphs, namespace: namespace, name: name, body: rg}
 		g.kind.awaited = executed
 		graphs, objects = append(graphs, g), append(objects, of...)
-		if rendered {
+		if j.Instances {
 			in := newObject(instances, namespace, name, map[string]any{"spec": map[string]any{"mode": "wanted"}})
 			in.kind.awaited = executed
 			owners = append(owners, in)
 		}
 	}
 	switch {
-	case executed && rendered:
+	case executed && j.Instances:
 		return [][]object{owners}, nil
 	case executed:
 		return [][]object{graphs}, nil
-	case rendered:
+	case j.Instances:
 		return [][]object{owners, graphs, objects}, nil
 	}
 	return [][]object{graphs, objects}, nil
