@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 )
 
 // snapshot is a Deployment or a ResourceGraph, with the fields that the floor
@@ -68,9 +69,14 @@ func (f *floor) watch(ctx context.Context, events chan<- snapshot) error {
 }
 
 // openWatch opens a watch after a resource version. "" means that it begins with
-// an event for every existing object.
+// an event for every existing object, and a bookmark after these.
 func (f *floor) openWatch(ctx context.Context, version string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.host+f.awaited+"?watch=1&resourceVersion="+version, nil)
+	query := url.Values{"watch": {"1"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {version}}
+	if version == "" {
+		query.Set("sendInitialEvents", "true")
+		query.Set("resourceVersionMatch", "NotOlderThan")
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.host+f.awaited+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -85,21 +91,32 @@ func (f *floor) openWatch(ctx context.Context, version string) (io.ReadCloser, e
 	return response.Body, nil
 }
 
-// forward sends the objects of watch events to a channel until the watch ends. It
-// returns the last resource version that it has seen, or the given one if it saw
-// no event.
+// forward sends the objects of watch events to a channel until the watch ends. It returns the
+// resource version at which the watch resumes: the last one, or "" if the events of the existing
+// objects, which have no order, weren't complete, or if the server doesn't have the events after
+// the last one any more.
 func forward(ctx context.Context, body io.ReadCloser, events chan<- snapshot, last string) string {
 	defer body.Close()
 	for d := json.NewDecoder(body); ; {
 		var event struct {
-			Object snapshot `json:"object"`
+			Type   string          `json:"type"`
+			Object json.RawMessage `json:"object"`
 		}
 		if d.Decode(&event) != nil {
 			return last
 		}
-		last = event.Object.Metadata.ResourceVersion
+		var object snapshot
+		if event.Type == "ERROR" || json.Unmarshal(event.Object, &object) != nil {
+			return ""
+		}
+		if last != "" || event.Type == "BOOKMARK" {
+			last = object.Metadata.ResourceVersion
+		}
+		if event.Type == "BOOKMARK" {
+			continue
+		}
 		select {
-		case events <- event.Object:
+		case events <- object:
 		case <-ctx.Done():
 			return last
 		}
