@@ -37,6 +37,7 @@ type scalePoint struct {
 	drift durations
 	// restart is how long a restarted applier took until it had executed all graphs.
 	restart, restartCPU, restartServerCPU time.Duration
+	restartRequests                       map[string]int
 }
 
 // measureScale measures how costs grow with the number of graphs. On one control plane, it
@@ -53,11 +54,12 @@ func (m *measurement) measureScale(ctx context.Context) error {
 	}
 	defer proxy.Close()
 	points := []*scalePoint{{}}
+	proxy.Reset()
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(m.graphs))) {
 		last := points[len(points)-1]
 		added := &scalePoint{graphs: n, added: n - last.graphs}
 		err := m.withController(ctx, proxy, func(ctx context.Context, c *controller) error {
-			if err := m.measureRestarted(ctx, c, last); err != nil {
+			if err := m.measureRestarted(ctx, c, proxy, last); err != nil {
 				return err
 			}
 			return m.measureAdded(ctx, c, proxy, added)
@@ -68,7 +70,7 @@ func (m *measurement) measureScale(ctx context.Context) error {
 		points = append(points, added)
 	}
 	last := points[len(points)-1]
-	err = m.withController(ctx, proxy, func(ctx context.Context, c *controller) error { return m.measureRestarted(ctx, c, last) })
+	err = m.withController(ctx, proxy, func(ctx context.Context, c *controller) error { return m.measureRestarted(ctx, c, proxy, last) })
 	if err != nil {
 		return err
 	}
@@ -115,17 +117,19 @@ func (m *measurement) measureAdded(ctx context.Context, c *controller, proxy *fa
 		return err
 	}
 	p.drift, err = m.measureReaction(ctx, j)
+	proxy.Reset() // for the restart
 	return err
 }
 
 // measureRestarted measures how long the applier, which has just become the leader, takes to
 // execute the graphs of p, and reports the figures of p if it has graphs.
-func (m *measurement) measureRestarted(ctx context.Context, c *controller, p *scalePoint) error {
+func (m *measurement) measureRestarted(ctx context.Context, c *controller, proxy *faults.Proxy, p *scalePoint) error {
 	began, before, serverBefore := time.Now(), processCPU(c.Pid()), m.serverCPU()
 	if err := c.waitUntilManaged(ctx, objectsPerGraph*p.graphs); err != nil {
 		return err
 	}
 	p.restart, p.restartCPU, p.restartServerCPU = time.Since(began), processCPU(c.Pid())-before, m.serverCPU()-serverBefore
+	p.restartRequests = countRequests(proxy)
 	if p.graphs > 0 {
 		m.reportPoint(p)
 	}
@@ -168,4 +172,6 @@ func (m *measurement) reportPoint(p *scalePoint) {
 	add("drift corrected", "", "%s", p.drift)
 	add("restart of the applier", fmt.Sprintf("≥ %d/s", restartAim), "%.1f s, %.0f/s, CPU %.1f s, of the control plane %.1f s",
 		p.restart.Seconds(), float64(p.graphs)/p.restart.Seconds(), p.restartCPU.Seconds(), p.restartServerCPU.Seconds())
+	restarted := row{requests: p.restartRequests, count: p.graphs, unit: "graph"}
+	add("requests of the restart", "", "%s", restarted.formatRequests())
 }

@@ -2,6 +2,7 @@ package share
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -73,11 +74,31 @@ func (w *watcher) firstListFailed() {
 	w.firstListed(false)
 }
 
-// gather returns when fewer than minShared graphs are about to subscribe, and after
-// gatherTime at the latest. These graphs wait for a step or, after a start, for what
-// their first run reads. A graph that comes too late makes all objects be listed again.
+// gather returns when fewer than minShared graphs are about to subscribe. These graphs wait for
+// a step or, after a start, for what their first run reads. A graph that comes too late makes all
+// objects be listed again, so gather waits as long as those of a start become fewer.
 func (h *hub) gather(ctx context.Context) {
-	for end := time.Now().Add(gatherTime); ctx.Err() == nil && time.Now().Before(end) && max(h.waiting(), h.startingGraphs()) >= minShared; {
+	for p := newPatience(); ctx.Err() == nil && p.waitFor(h.waiting(), h.startingGraphs()); {
 		time.Sleep(gatherPause)
 	}
+}
+
+// patience decides how long to wait for graphs that are about to need the same list.
+type patience struct {
+	fewest   int       // starting graphs so far
+	end, max time.Time // when the wait ends without progress, and in any case
+}
+
+func newPatience() *patience {
+	now := time.Now()
+	return &patience{fewest: math.MaxInt, end: now.Add(gatherTime), max: now.Add(maxGatherTime)}
+}
+
+// waitFor reports whether to wait for graphs whose steps wait, and for those that are starting.
+func (p *patience) waitFor(waiting, starting int) bool {
+	now := time.Now()
+	if starting < p.fewest {
+		p.fewest, p.end = starting, now.Add(gatherTime)
+	}
+	return max(waiting, starting) >= minShared && now.Before(p.end) && now.Before(p.max)
 }

@@ -2,6 +2,7 @@ package share
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pequod-io/pequod/applier/cluster"
@@ -80,4 +81,30 @@ func TestFirstListsAnswerSurveys(t *testing.T) {
 	await()
 	h.unsubscribe(left)
 	expect("the watch ended", gone, false)
+}
+
+// TestPatience waits for the graphs of a start as long as they become fewer, and for others only
+// for a time.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, test := range map[string]struct {
+			starting func(passed time.Duration) int
+			waiting  int
+			want     time.Duration
+		}{
+			"nothing to wait for":         {func(time.Duration) int { return 0 }, 0, 0},
+			"others":                      {func(time.Duration) int { return 0 }, 100, gatherTime},
+			"a start that stands still":   {func(time.Duration) int { return 100 }, 0, gatherTime},
+			"a start that ends":           {func(passed time.Duration) int { return 1000 - int(passed/(10*time.Millisecond)) }, 0, 9850 * time.Millisecond},
+			"a start that takes for ever": {func(passed time.Duration) int { return 1_000_000 - int(passed/time.Second) }, 0, maxGatherTime},
+		} {
+			p, began := newPatience(), time.Now()
+			for p.waitFor(test.waiting, test.starting(time.Since(began))) {
+				time.Sleep(gatherPause)
+			}
+			if got := time.Since(began); got != test.want {
+				t.Errorf("%s: waited %s, want %s", name, got, test.want)
+			}
+		}
+	})
 }

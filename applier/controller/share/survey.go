@@ -43,6 +43,7 @@ type surveys struct {
 	mu      sync.Mutex
 	waiting []*Survey
 	listing bool // a list for many graphs is in flight
+	read    int  // objects that the last list has read
 }
 
 // watches are those of the hub, as the surveys see them.
@@ -59,11 +60,13 @@ type watches interface {
 const (
 	// minShared is the number of graphs from which on one list serves all of them.
 	minShared = 16
-	// gatherTime is how long a list waits at most for graphs that it could serve, too,
-	// and gatherPause is how often it looks for them.
-	gatherTime, gatherPause = 3 * time.Second, 10 * time.Millisecond
-	// enoughShared is the number of surveys for which a list doesn't wait any longer. It
-	// reads the objects of all graphs, however many surveys it serves.
+	// gatherTime is how long a list waits at most for graphs that it could serve, too. The time
+	// begins again while those of a start become fewer, up to maxGatherTime. gatherPause is how
+	// often it looks for them.
+	gatherTime, maxGatherTime, gatherPause = 3 * time.Second, time.Minute, 10 * time.Millisecond
+	// enoughShared is the number of surveys for which a list doesn't wait any longer, or a
+	// sixty-fourth of the objects of the last list if that is more: a list reads the objects of
+	// all graphs, however many surveys it serves.
 	enoughShared = 250
 )
 
@@ -135,7 +138,7 @@ func (s *surveys) next(ctx context.Context) {
 // gather waits while other graphs are about to ask for a survey. The caller
 // holds s.mu, which gather unlocks in between.
 func (s *surveys) gather() {
-	for end := time.Now().Add(gatherTime); time.Now().Before(end) && len(s.waiting) < enoughShared && s.watches.waiting() > 0; {
+	for end := time.Now().Add(gatherTime); time.Now().Before(end) && len(s.waiting) < max(enoughShared, s.read/64) && s.watches.waiting() > 0; {
 		s.mu.Unlock()
 		time.Sleep(gatherPause)
 		s.mu.Lock()
@@ -153,9 +156,18 @@ func (s *surveys) list(ctx context.Context, all []*Survey) {
 			kinds[KindOf(t)] = true
 		}
 	}
+	read := 0
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.read = read
+	}()
 	for gvk := range kinds {
 		request := Selection{GVK: gvk}.Request(managedSelector)
-		err := s.own.ListPages(ctx, request, func(page []unstructured.Unstructured) { handOver(page, byOwner) })
+		err := s.own.ListPages(ctx, request, func(page []unstructured.Unstructured) {
+			read += len(page)
+			handOver(page, byOwner)
+		})
 		if err != nil {
 			// Each graph tries as its own account, which either works or yields an
 			// error of its own.
