@@ -130,7 +130,7 @@ func instancesOf(doc yamlfile.Document, yield func(*Instance, problem.List) bool
 	}
 	if ok && !isList(object) {
 		in, found := newInstance(doc.Name(), object)
-		return yield(in, append(ps, withoutKnown(ps, found)...))
+		return yield(in, append(ps, found.Without(ps)...))
 	}
 	// The problems of a List belong to no item, which must not be rendered then.
 	if len(ps) > 0 {
@@ -151,14 +151,6 @@ func instancesOf(doc yamlfile.Document, yield func(*Instance, problem.List) bool
 		}
 	}
 	return true
-}
-
-// withoutKnown returns the problems found, except for those of values that have a
-// known problem.
-func withoutKnown(known, found problem.List) problem.List {
-	return slices.DeleteFunc(found, func(p problem.Problem) bool {
-		return slices.ContainsFunc(known, func(k problem.Problem) bool { return k.Position == p.Position && k.Path == p.Path })
-	})
 }
 
 // isList reports whether an object is a v1 List with items.

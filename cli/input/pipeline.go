@@ -201,7 +201,7 @@ func job[T any](ctx context.Context, in candidate, c *platform.Catalog, f *Rende
 			res = r.Render(in.instance, p)
 		}
 		out.owned = res.Owned
-		out.problems = append(out.problems, withoutKnown(out.problems, res.Problems)...)
+		out.problems = append(out.problems, res.Problems.Without(out.problems)...)
 		if len(in.problems) > 0 {
 			out.problems = out.problems.Sorted()
 		}
@@ -219,15 +219,6 @@ func (o Observer) known(in *render.Instance, p *render.Platform) (render.Result,
 		return render.Result{}, false
 	}
 	return o.Known(in, p)
-}
-
-// withoutKnown returns the problems found, without those at a position and path
-// that has a known problem already. For example, a name that Kubernetes rejects is
-// not reported again for the pattern of the platform's schema.
-func withoutKnown(known, found problem.List) problem.List {
-	return slices.DeleteFunc(slices.Clone(found), func(p problem.Problem) bool {
-		return slices.ContainsFunc(known, func(k problem.Problem) bool { return k.Position == p.Position && k.Path == p.Path })
-	})
 }
 
 // duplicate reports a second instance of one group, kind, namespace and name. first

@@ -171,3 +171,12 @@ func (l List) Sorted() List {
 	})
 	return slices.Compact(l)
 }
+
+// Without returns the problems of the list, except for those of values that have a known
+// problem: at the same position and path. For example, a name that Kubernetes rejects is not
+// reported again for the pattern of a schema.
+func (l List) Without(known List) List {
+	return slices.DeleteFunc(slices.Clone(l), func(p Problem) bool {
+		return slices.ContainsFunc(known, func(k Problem) bool { return k.Position == p.Position && k.Path == p.Path })
+	})
+}

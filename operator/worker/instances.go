@@ -32,6 +32,10 @@ func (p *Pool) render(ctx context.Context, key Key, instance *unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
+	return p.rendered(ctx, key, request)
+}
+
+func (p *Pool) rendered(ctx context.Context, key Key, request protocol.Render) (*Rendered, error) {
 	c := &call{
 		request: protocol.Request{Render: &request},
 		limit:   p.options.Timeout + p.options.Grace,

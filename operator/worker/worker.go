@@ -51,7 +51,7 @@ type Content struct {
 type Rendered struct {
 	// Graph is nil if Problems has an error.
 	Graph *v1alpha1.ResourceGraph
-	// Problems have no positions in the instance, but paths.
+	// Problems of an object of the API server have no positions in the instance, but paths.
 	Problems problem.List
 }
 

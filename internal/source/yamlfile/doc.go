@@ -8,14 +8,14 @@
 // read back from the API server, so the package reports every such value as a
 // problem instead of choosing a meaning.
 //
-// [Documents], [Objects] and [Parse] read a file; a [Document] is converted to
-// CUE syntax, decoded into a Go value, or asked for positions. The files of the
-// package, in the order of a read:
+// [Documents], [Objects] and [Parse] read a file, and [Parts] splits it; a [Document]
+// is converted to CUE syntax, decoded into a Go value, or asked for positions. The
+// files of the package, in the order of a read:
 //
 //   - file.go keeps the bytes and converts lines and columns to positions;
 //   - encoding.go refuses bytes and characters that YAML does not allow;
-//   - documents.go splits the file where kubectl splits it, and json.go reads
-//     files that kubectl takes for JSON;
+//   - parts.go splits the file where kubectl splits it, documents.go reads the
+//     documents, and json.go the files that kubectl takes for JSON;
 //   - syntaxerror.go finds the line of a YAML syntax error;
 //   - document.go is one document, and convert.go, merge.go and scalar.go turn it
 //     into CUE syntax.

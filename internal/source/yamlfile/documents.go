@@ -31,14 +31,20 @@ func Documents(name string, data []byte) iter.Seq2[Document, problem.List] {
 // Objects is like [Documents], and yields the items of a v1 List one by one
 // instead of the List. `kubectl get -o yaml` writes such Lists.
 func Objects(name string, data []byte) iter.Seq2[Document, problem.List] {
+	f := newFile(name, data)
+	return items(f, f.documents())
+}
+
+// items yields documents, and the items of a List instead of the List.
+func items(f *file, documents iter.Seq2[*yaml.Node, problem.List]) iter.Seq2[Document, problem.List] {
 	return func(yield func(Document, problem.List) bool) {
-		for doc, ps := range Documents(name, data) {
+		for doc, ps := range documents {
 			if ps != nil {
-				yield(doc, ps)
+				yield(Document{f, doc}, ps)
 				return
 			}
-			for _, item := range listItems(doc.node) {
-				if !yield(Document{doc.file, item}, nil) {
+			for _, item := range listItems(doc) {
+				if !yield(Document{f, item}, nil) {
 					return
 				}
 			}
@@ -62,47 +68,19 @@ func Parse(name string, data []byte) ([]Document, error) {
 	return docs, nil
 }
 
-// documents yields the root node of each document. It splits the file as
-// kubectl does, which looks for lines that begin with --- before it parses any
-// YAML. Text that kubectl would drop, or that ends a document only for the
-// YAML library, is a problem.
+// documents yields the root node of each document.
 func (f *file) documents() iter.Seq2[*yaml.Node, problem.List] {
 	return func(yield func(*yaml.Node, problem.List) bool) {
-		if ps := f.checkEncoding(); ps != nil {
-			yield(nil, ps)
-			return
-		}
-		if docs := f.json(); docs != nil {
-			for _, doc := range docs {
-				if !yield(doc, nil) {
-					return
-				}
-			}
-			return
-		}
-		if at, found := f.loneCarriageReturn(); found {
-			yield(nil, f.problem(at, "end lines with a line feed", "carriage return without a line feed"))
-			return
-		}
-		start, line := 0, 1
-		// Each turn parses the text before one separator. An imaginary separator
-		// at the end of the file ends the last document.
-		endOfFile := separator{len(f.lines) + 1, len(f.data), len(f.data)}
-		for _, sep := range append(f.separators, endOfFile) {
-			rest := f.data[min(sep.start+3, sep.end):sep.end]
-			text := bytes.TrimSpace(rest)
-			// kubectl drops the rest of a separator line. A comment is no loss.
-			if len(text) > 0 && (text[0] != '#' || rest[0] == '#') || bytes.ContainsAny(rest, "\u0085\u2028\u2029") {
-				yield(nil, f.problem(f.pos(sep.line, 1), "begin the document on the next line", "text after ---"))
+		for part, ps := range f.parts(0) {
+			if ps != nil {
+				yield(nil, ps)
 				return
 			}
-			doc, ps := f.document(f.data[start:sep.start], line)
-			if ps != nil || doc != nil {
+			for doc, ps := range part.documents() {
 				if !yield(doc, ps) || ps != nil {
 					return
 				}
 			}
-			start, line = sep.end, sep.line+1
 		}
 	}
 }

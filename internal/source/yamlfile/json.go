@@ -10,14 +10,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// json reads a file of JSON objects as kubectl does, which takes a file that
-// begins with a brace for JSON. Not all JSON means the same as YAML, so the
-// YAML library can't read it. json returns nil if the file is not JSON
-// throughout or holds no object; such files are read as YAML.
+// startsAsJSON reports whether the file begins with a brace. kubectl takes such a file for
+// JSON.
+func (f *file) startsAsJSON() bool {
+	data := bytes.TrimLeft(f.data, " \t\r\n")
+	return len(data) > 0 && data[0] == '{'
+}
+
+// json reads a file of JSON objects, which starts as JSON. Not all JSON means the
+// same as YAML, so the YAML library can't read it. json returns nil if the file is
+// not JSON throughout; such files are read as YAML.
 func (f *file) json() []*yaml.Node {
-	if data := bytes.TrimLeft(f.data, " \t\r\n"); len(data) == 0 || data[0] != '{' {
-		return nil
-	}
 	r := &jsonReader{file: f, dec: json.NewDecoder(bytes.NewReader(f.data)), line: 1, column: 1}
 	r.dec.UseNumber()
 	var docs []*yaml.Node

@@ -1,8 +1,10 @@
 package child
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,19 +13,70 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// instanceFile stands for the file of an instance. Its positions mean nothing to a user, who
-// has written another text.
+// instanceFile stands for the file of an instance of the API server. Its positions mean nothing
+// to a user, who has written another text.
 const instanceFile = "instance"
 
 // read reads an instance of the platform. The instance is nil if it has no kind.
 func (s *session) read(object json.RawMessage) (*render.Instance, problem.List, error) {
 	for in, problems := range render.Instances(instanceFile, object) {
-		if in != nil && (in.Group() != s.platform.Group || in.Kind != s.platform.Kind) {
-			return nil, nil, fmt.Errorf("%s is not of the kind %s", in, s.platform.GroupKind())
-		}
-		return in, problems, nil
+		return s.own(in, problems)
 	}
-	return nil, nil, fmt.Errorf("there is no instance")
+	return nil, nil, errNoInstance
+}
+
+// errNoInstance reports a request without an instance.
+var errNoInstance = errors.New("there is no instance")
+
+// own returns an instance and its problems. It is an error if the instance is not of the kind
+// of the platform.
+func (s *session) own(in *render.Instance, problems problem.List) (*render.Instance, problem.List, error) {
+	switch {
+	case in == nil || in.Group() == s.platform.Group && in.Kind == s.platform.Kind:
+		return in, problems, nil
+	case problems.Failed(): // such as a kind that is given twice
+		return nil, problems, nil
+	}
+	return nil, nil, fmt.Errorf("%s is not of the kind %s", in, s.platform.GroupKind())
+}
+
+// reading is the last text with several instances. It is kept because they are rendered one
+// after the other.
+type reading struct {
+	protocol.Text
+	found []candidate
+}
+
+// candidate is an instance with the problems of reading it. The instance is nil if it has no kind.
+type candidate struct {
+	instance *render.Instance
+	problems problem.List
+}
+
+// readText is like read for an instance in a file.
+func (s *session) readText(text protocol.Text) (*render.Instance, problem.List, error) {
+	found := s.last.found
+	if text.File != s.last.File || !bytes.Equal(text.Data, s.last.Data) {
+		found, s.last = nil, reading{}
+		for in, problems := range render.Instances(text.File, text.Data) {
+			found = append(found, candidate{in, problems})
+		}
+		if len(found) > 1 {
+			s.last = reading{text, found}
+		}
+	}
+	if n := len(found); n > 0 && found[n-1].instance == nil {
+		text.Item = min(text.Item, n-1) // a List with problems has no items
+	}
+	if text.Item >= len(found) {
+		return nil, nil, errNoInstance
+	}
+	in, problems := found[text.Item].instance, slices.Clone(found[text.Item].problems)
+	if in != nil {
+		clone := *in // its namespaces will be set
+		in = &clone
+	}
+	return s.own(in, problems)
 }
 
 // guard evaluates an instance with the renderer, under the limits.
@@ -41,7 +94,11 @@ func (s *session) render(ctx context.Context, request protocol.Render, answer *p
 		}
 		request.Object = pruned
 	}
-	in, problems, err := s.read(request.Object)
+	read := func() (*render.Instance, problem.List, error) { return s.read(request.Object) }
+	if request.Text != nil {
+		read = func() (*render.Instance, problem.List, error) { return s.readText(*request.Text) }
+	}
+	in, problems, err := read()
 	if err != nil {
 		return err
 	}
@@ -51,11 +108,15 @@ func (s *session) render(ctx context.Context, request protocol.Render, answer *p
 		if err != nil {
 			return err
 		}
-		if problems = append(problems, result.Problems...); !problems.Failed() && !request.CheckOnly {
+		if problems = append(problems, result.Problems.Without(problems)...); !problems.Failed() && !request.CheckOnly {
 			answer.Graph = result.Graph
 		}
 	}
-	answer.Problems = withoutPositions(problems)
+	if request.Text != nil {
+		answer.Problems = problems.Sorted()
+	} else {
+		answer.Problems = withoutPositions(problems)
+	}
 	return nil
 }
 

@@ -24,6 +24,7 @@ type session struct {
 	renderer *render.Renderer
 	// schemas are those of the versions of the kind, or nil until pruned.
 	schemas map[string]*structuralschema.Structural
+	last    reading
 }
 
 // load loads the platform of encoded sources.
@@ -71,6 +72,7 @@ func (s *session) sample(ctx context.Context, request protocol.Sample) ([]*v1alp
 // rest gives memory back that the next evaluation can do without. It keeps the platform, but
 // not the modules that the renderer has evaluated.
 func (s *session) rest() {
+	s.last = reading{}
 	if s.renderer != nil {
 		s.renderer = &render.Renderer{Options: s.renderer.Options}
 	}

@@ -63,15 +63,26 @@ type Sample struct {
 	Timeout time.Duration `json:"timeout"`
 }
 
-// Render renders one instance.
+// Render renders one instance: an object of the API server, or one in a file.
 type Render struct {
-	Object json.RawMessage `json:"object"`
+	Object json.RawMessage `json:"object,omitempty"`
+	// Text is nil if Object is set.
+	Text *Text `json:"text,omitempty"`
 	// Namespace is that of an instance without one.
 	Namespace string `json:"namespace,omitempty"`
 	// Prune drops the fields that the schema of the platform lacks.
 	Prune bool `json:"prune,omitempty"`
 	// CheckOnly leaves the graph out of the answer.
 	CheckOnly bool `json:"checkOnly,omitempty"`
+}
+
+// Text is an instance in a file. Its problems have positions.
+type Text struct {
+	// File is the name of the file in positions.
+	File string `json:"file"`
+	Data []byte `json:"data"`
+	// Item is the index of the instance among those of the file. The items of a v1 List count.
+	Item int `json:"item,omitempty"`
 }
 
 // Convert converts the specs of instances to another version of their kind.

@@ -1,0 +1,110 @@
+package yamlfile
+
+import (
+	"bytes"
+	"iter"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+// Part is a part of a file that can be read without the others: a document of a YAML file,
+// or a whole JSON file.
+type Part struct {
+	file *file
+	// start and end are byte offsets, and line is the line of start, from 1.
+	start, end, line int
+	// json has the documents of a JSON file.
+	json []*yaml.Node
+}
+
+// Parts splits a file where kubectl splits it. It parses only JSON files. The first mistake
+// ends the sequence, and so does a part of more than limit bytes, since parsing takes some
+// 100 times the memory of the text. 0 means no limit.
+func Parts(name string, data []byte, limit int) iter.Seq2[Part, problem.List] {
+	return newFile(name, data).parts(limit)
+}
+
+// Objects returns the documents of the part as [Objects] does.
+func (p Part) Objects() iter.Seq2[Document, problem.List] {
+	return items(p.file, p.documents())
+}
+
+// Text returns the part as a file of its own, in which every value has the line and the
+// column that it has in the whole file.
+func (p Part) Text() []byte {
+	if p.json != nil {
+		return p.file.data
+	}
+	var out bytes.Buffer
+	out.Write(bytes.Repeat([]byte("\n"), p.line-1))
+	out.Write(p.file.data[p.start:p.end])
+	out.WriteString("---\n") // the part alone may be JSON, although the file is not
+	return out.Bytes()
+}
+
+// parts is [Parts] of the file. Looking for lines that begin with --- comes before parsing any
+// YAML. Text that kubectl would drop, or that ends a document only for the YAML library, is a
+// problem.
+func (f *file) parts(limit int) iter.Seq2[Part, problem.List] {
+	return func(yield func(Part, problem.List) bool) {
+		if ps := f.checkEncoding(); ps != nil {
+			yield(Part{}, ps)
+			return
+		}
+		tooLarge := func(size int) bool { return limit > 0 && size > limit }
+		if f.startsAsJSON() {
+			if tooLarge(len(f.data)) {
+				yield(Part{}, f.problem(f.pos(1, 1), "", "larger than %d bytes", limit))
+				return
+			}
+			if docs := f.json(); docs != nil {
+				yield(Part{file: f, end: len(f.data), line: 1, json: docs}, nil)
+				return
+			}
+		}
+		if at, found := f.loneCarriageReturn(); found {
+			yield(Part{}, f.problem(at, "end lines with a line feed", "carriage return without a line feed"))
+			return
+		}
+		start, line := 0, 1
+		// Each turn yields the text before one separator. An imaginary separator at the
+		// end of the file ends the last document.
+		endOfFile := separator{len(f.lines) + 1, len(f.data), len(f.data)}
+		for _, sep := range append(f.separators, endOfFile) {
+			rest := f.data[min(sep.start+3, sep.end):sep.end]
+			text := bytes.TrimSpace(rest)
+			// kubectl drops the rest of a separator line. A comment is no loss.
+			if len(text) > 0 && (text[0] != '#' || rest[0] == '#') || bytes.ContainsAny(rest, "\u0085\u2028\u2029") {
+				yield(Part{}, f.problem(f.pos(sep.line, 1), "begin the document on the next line", "text after ---"))
+				return
+			}
+			if tooLarge(sep.start - start) {
+				yield(Part{}, f.problem(f.pos(line, 1), "", "a document of more than %d bytes", limit))
+				return
+			}
+			if !yield(Part{file: f, start: start, end: sep.start, line: line}, nil) {
+				return
+			}
+			start, line = sep.end, sep.line+1
+		}
+	}
+}
+
+// documents yields the root nodes of the documents in the part.
+func (p Part) documents() iter.Seq2[*yaml.Node, problem.List] {
+	return func(yield func(*yaml.Node, problem.List) bool) {
+		for _, doc := range p.json {
+			if !yield(doc, nil) {
+				return
+			}
+		}
+		if p.json != nil {
+			return
+		}
+		if doc, ps := p.file.document(p.file.data[p.start:p.end], p.line); ps != nil || doc != nil {
+			yield(doc, ps)
+		}
+	}
+}

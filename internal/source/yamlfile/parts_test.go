@@ -1,0 +1,78 @@
+package yamlfile
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// objectsOf describes the objects of a file: positions, keys and problems.
+func objectsOf(data []byte) []string {
+	var all []string
+	for doc, ps := range Objects("app.yaml", data) {
+		if ps != nil {
+			return append(all, ps.Error())
+		}
+		_, ps := doc.Syntax()
+		all = append(all, fmt.Sprintf("%s %s c at %s %s", doc.Start(), doc.Text("kind"), doc.At("a.c"), ps.Error()))
+	}
+	return all
+}
+
+// TestParts compares the objects of a file with those of the texts of its parts.
+func TestParts(t *testing.T) {
+	for name, file := range map[string]string{
+		"one document":             "kind: A\na: {c: 1}\n",
+		"documents":                "# first\nkind: A\na:\n  c: 1\n--- # second\nkind: B\na: {c: 2}\n---\n\n---\nkind: C\n",
+		"no line feed at the end":  "kind: A\n---\nkind: B\na: {c: |+\n   x\n   }",
+		"byte order mark, CRLF":    "\ufeffkind: A\r\n---\r\na:\r\n  c: 1\r\nkind: B\r\n",
+		"JSON":                     ` {"kind": "A"} {"kind": "B",` + "\n" + ` "a": {"c": "\/"}}`,
+		"YAML that starts as JSON": "{\"kind\": \"A\"}\n---\n{\"kind\": \"B\", \"a\": {\"c\": \"\\/\"}}\n",
+		"list":                     "kind: Z\n---\napiVersion: v1\nkind: List\nitems:\n- kind: A\n  a: {c: 1}\n- 7\n- {kind: B}\n",
+		"values that are refused":  "kind: A\n---\nkind: B\na:\n  c: yes\n  c: 1\n---\nkind: ! C\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for part, ps := range Parts("app.yaml", []byte(file), 0) {
+				if ps != nil {
+					t.Fatal(ps)
+				}
+				got = append(got, objectsOf(part.Text())...)
+			}
+			if diff := cmp.Diff(objectsOf([]byte(file)), got); diff != "" {
+				t.Errorf("objects of the parts (-file +parts):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPartsRefused splits files with mistakes, and with parts of more than 100 bytes.
+func TestPartsRefused(t *testing.T) {
+	long := strings.Repeat("#", 100)
+	for name, test := range map[string]struct {
+		file, want string
+		parts      int
+	}{
+		"several small ones": {"a: " + long[:90] + "\n---\nb: " + long[:90] + "\n", "", 2},
+		"large document":     {"a: 1\n---\n" + long + "\nb: 1\n", "app.yaml:3:1: a document of more than 100 bytes", 1},
+		"large JSON":         {`{"a": "` + long + `"}`, "app.yaml:1:1: larger than 100 bytes", 0},
+		"binary":             {"a: 1\nb: \x00", "app.yaml:2:4: character U+0000 is not allowed", 0},
+		"text after ---":     {"a: 1\n--- x\n", "app.yaml:2:1: text after ---; begin the document on the next line", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts, got := 0, ""
+			for _, ps := range Parts("app.yaml", []byte(test.file), 100) {
+				if ps != nil {
+					got = ps.Error()
+				} else {
+					parts++
+				}
+			}
+			if got != test.want || parts != test.parts {
+				t.Errorf("%d parts, %q; want %d, %q", parts, got, test.parts, test.want)
+			}
+		})
+	}
+}

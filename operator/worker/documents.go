@@ -1,0 +1,83 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/operator/worker/protocol"
+)
+
+// maxDocument is the limit of a document of a YAML file and of a JSON file, in bytes. It
+// is that of graphs.
+const maxDocument = 1 << 20
+
+// Document is an object in a file. It keeps the whole file in memory.
+type Document struct {
+	// Kind is the kind of the object, whose platform renders it.
+	Kind schema.GroupKind
+	// Position is where the object begins.
+	Position problem.Position
+
+	part yamlfile.Part
+	item int
+}
+
+// Documents returns the objects of a YAML or JSON file one by one. A v1 List yields its items.
+// Only the kinds are read, and an object without a kind is a problem of its own. A document
+// that is not YAML, or is larger than 1 MiB, ends the sequence.
+func Documents(file string, data []byte) iter.Seq2[Document, problem.List] {
+	return func(yield func(Document, problem.List) bool) {
+		for part, problems := range yamlfile.Parts(file, data, maxDocument) {
+			if problems != nil {
+				yield(Document{}, problems)
+				return
+			}
+			item := 0
+			for object, problems := range part.Objects() {
+				if problems != nil {
+					yield(Document{}, problems)
+					return
+				}
+				doc, problems := documentOf(object)
+				doc.part, doc.item = part, item
+				if item++; !yield(doc, problems) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// documentOf returns an object with its kind and position.
+func documentOf(object yamlfile.Document) (Document, problem.List) {
+	d := Document{Position: object.Start()}
+	apiVersion, kind := object.Text("apiVersion"), object.Text("kind")
+	if apiVersion == "" || kind == "" {
+		p := problem.Problem{Position: d.Position, Rule: problem.RuleInstance, Message: "not an object with apiVersion, kind and metadata"}
+		switch {
+		case kind != "":
+			p.Path, p.Rule, p.Message = "apiVersion", problem.RuleRequired, "missing"
+		case apiVersion != "":
+			p.Path, p.Rule, p.Message = "kind", problem.RuleRequired, "missing"
+		}
+		return d, problem.List{p}
+	}
+	d.Kind = schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind()
+	return d, nil
+}
+
+// RenderDocument renders an instance in a file as [Pool.Render] does. The problems have
+// positions, as the command line prints them.
+func (p *Pool) RenderDocument(ctx context.Context, key Key, d Document, namespace string) (*Rendered, error) {
+	text := &protocol.Text{File: d.Position.File, Data: d.part.Text(), Item: d.item}
+	rendered, err := p.rendered(ctx, key, protocol.Render{Text: text, Namespace: namespace})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.Position, err)
+	}
+	return rendered, nil
+}
