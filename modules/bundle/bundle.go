@@ -18,10 +18,8 @@
 package bundle
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -32,6 +30,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/internal/ociimage"
+	"github.com/pequod-io/pequod/modules/archive"
 )
 
 const (
@@ -50,16 +49,23 @@ const (
 	AnnotationSource   = "org.opencontainers.image.source"
 )
 
+// The limits of bundles that are read. A graph has at most 1 MiB, and a large
+// repository some thousand graphs of a few KiB.
+const (
+	// maxPacked limits the layer, in bytes.
+	maxPacked = 64 << 20
+	// maxUnpacked limits the sum of the files, in bytes.
+	maxUnpacked = 256 << 20
+	// maxFiles limits the number of files.
+	maxFiles = 50_000
+)
+
 // Kustomization is the name of the files that list manifests and directories.
 const Kustomization = "kustomization.yaml"
 
-// File is a file of a bundle.
-type File struct {
-	// Name is the path of the file, slash-separated and relative: to the directory of
-	// its part if it is given to [New], else to the root of the bundle.
-	Name string
-	Data []byte
-}
+// File is a file of a bundle. If it is given to [New], its name is relative to the directory
+// of its part, else to the root of the bundle.
+type File = archive.File
 
 // Part is a directory of a bundle.
 type Part struct {
@@ -93,7 +99,7 @@ func New(parts []Part, o Options) (v1.Image, error) {
 	if !o.Created.IsZero() {
 		created = o.Created.UTC().Truncate(time.Second)
 	}
-	layer, err := pack(files, created)
+	layer, err := archive.Pack(files, created)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +119,7 @@ func New(parts []Part, o Options) (v1.Image, error) {
 	})
 }
 
-// layout returns all files of a bundle, those that list others included, sorted by
-// name. A reader of the layer thus finds a directory in one piece.
+// layout returns all files of a bundle, those that list others included.
 func layout(parts []Part) ([]File, error) {
 	var all []File
 	var dirs []string
@@ -122,24 +127,24 @@ func layout(parts []Part) ([]File, error) {
 		if len(part.Files) == 0 {
 			continue
 		}
-		if strings.Contains(part.Name, "/") || part.Name == Kustomization || !validName(part.Name) || slices.Contains(dirs, part.Name) {
+		if strings.Contains(part.Name, "/") || part.Name == Kustomization || !archive.ValidName(part.Name) || slices.Contains(dirs, part.Name) {
 			return nil, fmt.Errorf("%q is not the name of another directory of a bundle", part.Name)
 		}
 		dirs = append(dirs, part.Name)
 		var names []string
 		for _, f := range part.Files {
-			if !validName(f.Name) || path.Base(f.Name) == Kustomization {
+			if !archive.ValidName(f.Name) || path.Base(f.Name) == Kustomization {
 				return nil, fmt.Errorf("%q is not the name of a manifest in a bundle", f.Name)
 			}
 			names = append(names, f.Name)
-			all = append(all, File{part.Name + "/" + f.Name, f.Data})
+			all = append(all, File{Name: part.Name + "/" + f.Name, Data: f.Data})
 		}
 		slices.Sort(names)
 		list, err := kustomization(names)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, File{part.Name + "/" + Kustomization, list})
+		all = append(all, File{Name: part.Name + "/" + Kustomization, Data: list})
 	}
 	if len(all) == 0 {
 		return nil, errors.New("a bundle without files")
@@ -148,20 +153,7 @@ func layout(parts []Part) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, File{Kustomization, list})
-	slices.SortFunc(all, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
-	for i := range all[1:] {
-		if all[i].Name == all[i+1].Name {
-			return nil, fmt.Errorf("two files with the name %s", all[i].Name)
-		}
-	}
-	return all, nil
-}
-
-// validName reports whether a name is a relative path that leads out of nothing. Flux
-// refuses names with a backslash.
-func validName(name string) bool {
-	return fs.ValidPath(name) && name != "." && !strings.ContainsAny(name, "\\\x00")
+	return append(all, File{Name: Kustomization, Data: list}), nil
 }
 
 // kustomization returns a kustomization.yaml that lists files or directories.
@@ -213,6 +205,13 @@ func Files(img v1.Image) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := unpack(compressed)
+	files, err := archive.Unpack(compressed, archive.Options{Bytes: maxUnpacked, Files: maxFiles, Read: 2 * maxUnpacked})
+	var refused *archive.DefectError
+	switch {
+	case errors.As(err, &refused):
+		err = defect("%v", refused)
+	case err != nil:
+		err = defect("reading its layer: %v", err)
+	}
 	return files, errors.Join(err, compressed.Close())
 }

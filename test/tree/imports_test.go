@@ -134,7 +134,7 @@ var importRules = []rule{{
 	never:    ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/oci"),
 	why:      "packing a module needs no registry and no evaluation",
 }, {
-	packages: []string{"modules/bundle", "modules/provenance"},
+	packages: []string{"modules/archive", "modules/bundle", "modules/provenance"},
 	never:    append(ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/oci"), "cuelang.org/go/..."),
 	why:      "a bundle is files, whatever they hold",
 }, {

@@ -20,8 +20,8 @@ type Part struct {
 }
 
 // Parts splits a file where kubectl splits it. It parses only JSON files. The first mistake
-// ends the sequence, and so does a part of more than limit bytes, since parsing takes some
-// 100 times the memory of the text. 0 means no limit.
+// ends the sequence, and so does a part of more than limit bytes, since parsing takes many
+// times the memory of the text. 0 means no limit.
 func Parts(name string, data []byte, limit int) iter.Seq2[Part, problem.List] {
 	return newFile(name, data).parts(limit)
 }

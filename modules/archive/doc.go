@@ -1,0 +1,9 @@
+// Package archive packs files into tar+gzip and unpacks such archives of others.
+//
+// [Pack] is deterministic. [Unpack] reads an archive into memory under the limits of its
+// [Options]. It refuses names that lead out of the archive, links, devices, and files that
+// would overwrite each other when they are written to a disk.
+//
+// The layer of an OCI artifact for GitOps tools is such an archive, and so is an artifact of
+// Flux's source-controller. The package knows neither.
+package archive
