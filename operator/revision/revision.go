@@ -2,10 +2,8 @@
 // instances can be rendered with the version that they have after a new one was published:
 // during a rollout, while they are pinned, and also by a manager that has lost its disk.
 //
-// A revision is a ControllerRevision in the namespace of the manager, or several if the sources
-// are large. Kubernetes has this kind for the history of controllers, and lets no one change
-// the data of one. The metadata says everything but the sources, so that informers need not
-// keep them.
+// A revision is a blob of package blob: one ControllerRevision in the namespace of the manager, or
+// several. Its metadata says everything but the sources.
 //
 // A [Store] saves, lists, reads and deletes revisions. It decides nothing: package
 // operator/transform saves each version before it is published, and
@@ -14,7 +12,6 @@ package revision
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -22,18 +19,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/blob"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/worker/protocol"
 )
@@ -43,16 +37,11 @@ const (
 	// annotationTransform is the namespace and name of the Transform.
 	annotationTransform = v1alpha1.Prefix + "transform"
 	annotationVersion   = v1alpha1.Prefix + "version" // a catalog.Version as JSON
-	annotationParts     = v1alpha1.Prefix + "parts"
 )
-
-// maxPart is the largest part of the compressed sources. As base64 in JSON it is some 1.2 MB,
-// and etcd takes 1.5 MiB.
-const maxPart = 900_000
 
 // Store has the revisions of all platforms.
 type Store struct {
-	// Client reads the metadata of revisions from informers; see [ByObject].
+	// Client reads the metadata of revisions from informers; see [blob.ByObject].
 	Client client.Client
 	// API reads from the API server.
 	API client.Reader
@@ -60,54 +49,30 @@ type Store struct {
 	Namespace string
 }
 
-// selector selects the revisions.
-func selector() labels.Set { return labels.Set{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy} }
-
-// metadata returns an empty object or list for the metadata of revisions.
-func metadata() *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "ControllerRevision"}}
+func (s Store) blobs() blob.Store {
+	return blob.Store{Client: s.Client, API: s.API, Namespace: s.Namespace, Field: "sources"}
 }
 
-// ByObject returns the options of the manager's cache for revisions in its namespace.
-func ByObject(namespace string) map[client.Object]cache.ByObject {
-	return map[client.Object]cache.ByObject{metadata(): {
-		Namespaces: map[string]cache.Config{namespace: {}}, Label: labels.SelectorFromSet(selector()),
-		Transform: cache.TransformStripManagedFields(),
-	}}
-}
-
-// stored is a version with the object that has the first part of its sources.
+// stored is a version with the blob of its sources.
 type stored struct {
 	catalog.Version
-	metav1.PartialObjectMetadata
-	parts int
+	blob blob.Blob
 }
 
 // list returns the revisions of a Transform, the newest first.
 func (s Store) list(ctx context.Context, transform types.NamespacedName) ([]stored, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
-	if err := s.Client.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels(selector())); err != nil {
-		return nil, err
-	}
+	blobs, err := s.blobs().List(ctx, s.Client, annotationVersion)
 	var all []stored
-	for _, o := range list.Items {
-		if o.Annotations[annotationTransform] != transform.String() || o.Annotations[annotationVersion] == "" {
+	for _, b := range blobs {
+		if b.First[annotationTransform] != transform.String() {
 			continue
 		}
-		r := stored{PartialObjectMetadata: o}
-		var err error
-		if r.parts, err = strconv.Atoi(o.Annotations[annotationParts]); err != nil {
-			continue // others made it
-		}
-		if err := json.Unmarshal([]byte(o.Annotations[annotationVersion]), &r.Version); err == nil {
+		r := stored{blob: b}
+		if err := json.Unmarshal([]byte(b.First[annotationVersion]), &r.Version); err == nil {
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b stored) int {
-		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
-	return all, nil
+	return all, err
 }
 
 // List returns the versions of a Transform, the newest first. It makes no request.
@@ -140,40 +105,23 @@ func (s Store) Save(ctx context.Context, t *v1alpha1.Transform, v catalog.Versio
 	if err != nil {
 		return err
 	}
-	parts := slices.Collect(slices.Chunk(compressed.Bytes(), maxPart))
-	// The first part has the version and comes last: sources that lack a part are not listed.
-	for i, part := range slices.Backward(parts) {
-		data, err := json.Marshal(map[string][]byte{"sources": part})
-		if err != nil {
-			return err
-		}
-		object := &appsv1.ControllerRevision{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: s.Namespace, Name: nameOf(transform, v, i), Labels: selector(),
-				Annotations: map[string]string{annotationTransform: transform.String()},
-			},
-			Data: runtime.RawExtension{Raw: data}, Revision: int64(i),
-		}
-		object.Labels[v1alpha1.LabelTransform] = v1alpha1.LabelValue(t.Name)
-		if i == 0 {
-			object.Annotations[annotationVersion], object.Annotations[annotationParts] = string(version), strconv.Itoa(len(parts))
-		}
-		if t.Namespace == s.Namespace {
-			object.OwnerReferences = []metav1.OwnerReference{{
-				APIVersion: v1alpha1.GroupVersion.String(), Kind: "Transform", Name: t.Name, UID: t.UID,
-			}}
-		}
-		if err := s.Client.Create(ctx, object, client.FieldOwner("pequod-manager")); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("keeping the sources of module %s: %w", v.Module.Digest, err)
-		}
+	b := blob.Blob{
+		Name: nameOf(transform, v), Labels: map[string]string{v1alpha1.LabelTransform: v1alpha1.LabelValue(t.Name)},
+		Annotations: map[string]string{annotationTransform: transform.String()}, First: map[string]string{annotationVersion: string(version)},
+	}
+	if t.Namespace == s.Namespace {
+		b.Owners = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Transform", Name: t.Name, UID: t.UID}}
+	}
+	if err := s.blobs().Save(ctx, b, compressed.Bytes()); err != nil {
+		return fmt.Errorf("keeping the sources of module %s: %w", v.Module.Digest, err)
 	}
 	return nil
 }
 
-// nameOf returns the name of a part of a revision.
-func nameOf(transform types.NamespacedName, v catalog.Version, part int) string {
+// nameOf returns the name of the blob of a revision.
+func nameOf(transform types.NamespacedName, v catalog.Version) string {
 	sum := sha256.Sum256([]byte(transform.String() + "\x00" + v.Module.Digest + "\x00" + v.Module.Version + "\x00" + v.Digest + "\x00" + v.Policies))
-	return fmt.Sprintf("pequod-%x-%d", sum[:16], part)
+	return fmt.Sprintf("pequod-%x", sum[:16])
 }
 
 // Read returns the sources with a digest. It is a NotFound error if there are none.
@@ -186,18 +134,9 @@ func (s Store) Read(ctx context.Context, transform types.NamespacedName, digest 
 	if i < 0 {
 		return nil, apierrors.NewNotFound(appsv1.Resource("controllerrevisions"), digest)
 	}
-	var compressed []byte
-	for part := range all[i].parts {
-		object := &appsv1.ControllerRevision{}
-		key := types.NamespacedName{Namespace: s.Namespace, Name: nameOf(transform, all[i].Version, part)}
-		if err := s.API.Get(ctx, key, object); err != nil {
-			return nil, err
-		}
-		var data map[string][]byte
-		if err := json.Unmarshal(object.Data.Raw, &data); err != nil {
-			return nil, fmt.Errorf("ControllerRevision %s: %w", key, err)
-		}
-		compressed = append(compressed, data["sources"]...)
+	compressed, err := s.blobs().Read(ctx, all[i].blob.Name)
+	if err != nil {
+		return nil, err
 	}
 	z, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
@@ -220,13 +159,8 @@ func (s Store) Prune(ctx context.Context, transform types.NamespacedName, keep f
 			newest[r.Module.Digest] = true
 			continue
 		}
-		// The first part goes first, so that what is left is not listed.
-		for part := range r.parts {
-			object := metadata()
-			object.Namespace, object.Name = s.Namespace, nameOf(transform, r.Version, part)
-			if err := client.IgnoreNotFound(s.Client.Delete(ctx, object)); err != nil {
-				return fmt.Errorf("deleting the sources of module %s: %w", r.Module.Digest, err)
-			}
+		if err := s.blobs().Delete(ctx, r.blob); err != nil {
+			return fmt.Errorf("deleting the sources of module %s: %w", r.Module.Digest, err)
 		}
 	}
 	return nil

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/blob"
 	"github.com/pequod-io/pequod/operator/revision"
 	"github.com/pequod-io/pequod/operator/roles"
 )
@@ -47,7 +48,7 @@ func ByObject(namespace string) map[client.Object]cache.ByObject {
 		&rbacv1.ClusterRole{}:                       granted,
 		&rbacv1.ClusterRoleBinding{}:                granted,
 	}
-	maps.Copy(objects, revision.ByObject(namespace))
+	maps.Copy(objects, blob.ByObject(namespace))
 	return objects
 }
 

@@ -1,0 +1,120 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/pequod-io/pequod/internal/lazyregexp"
+)
+
+// The limits of the server.
+const (
+	// maxRequests is the number of requests at a time. Each may have an archive in memory.
+	maxRequests = 16
+	// maxCached limits the archives in memory between requests, in bytes.
+	maxCached = 32 << 20
+	// unknownRate is the number of archives per second that are looked for although informers
+	// don't show them: a client may be faster than the informer of this replica.
+	unknownRate, unknownBurst = 5, 20
+	// readTimeout limits reading an archive from the API server.
+	readTimeout = 30 * time.Second
+)
+
+// Server returns the server of archives. The caller gives it a listener.
+func Server(store Store, log logr.Logger) *http.Server {
+	return &http.Server{
+		Handler: Handler(store, log), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+}
+
+// handler serves the archives of a store.
+type handler struct {
+	store    Store
+	log      logr.Logger
+	archives *cache
+	running  chan struct{} // has room for maxRequests
+	unknown  flowcontrol.PassiveRateLimiter
+}
+
+// Handler returns the handler of [Server].
+func Handler(store Store, log logr.Logger) http.Handler {
+	h := &handler{
+		store: store, log: log, archives: newCache(maxCached), running: make(chan struct{}, maxRequests),
+		unknown: flowcontrol.NewTokenBucketPassiveRateLimiter(unknownRate, unknownBurst),
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /artifacts/{namespace}/{name}/{file}", h.serve) // and HEAD
+	return mux
+}
+
+// fileName matches the names of archives.
+var fileName = lazyregexp.New(`^([0-9a-f]{64})\.tar\.gz$`)
+
+// serve answers one request. What can't be read now is 503, so that Flux tries again.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
+	file := fileName().FindStringSubmatch(r.PathValue("file"))
+	if file == nil {
+		http.NotFound(w, r)
+		return
+	}
+	select {
+	case h.running <- struct{}{}:
+		defer func() { <-h.running }()
+	default:
+		unavailable(w, "too many requests")
+		return
+	}
+	of, digest := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}, "sha256:"+file[1]
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	archive, err := h.archive(ctx, of, digest)
+	switch {
+	case apierrors.IsNotFound(err):
+		http.NotFound(w, r)
+		return
+	case err != nil:
+		if r.Context().Err() == nil {
+			h.log.Error(err, "An archive can't be read", "instanceSource", of, "digest", digest)
+		}
+		unavailable(w, "the archive can't be read now")
+		return
+	}
+	w.Header().Set("Content-Type", "application/gzip")
+	w.Header().Set("ETag", `"`+digest+`"`)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(archive))
+}
+
+// unavailable writes an answer after which the client should try again.
+func unavailable(w http.ResponseWriter, why string) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, why, http.StatusServiceUnavailable)
+}
+
+// archive returns an archive from memory or the store.
+func (h *handler) archive(ctx context.Context, of types.NamespacedName, digest string) ([]byte, error) {
+	known, err := h.store.has(ctx, of, digest)
+	if err != nil {
+		return nil, err
+	}
+	key := nameOf(of, digest)
+	if archive := h.archives.get(key); archive != nil && known {
+		return archive, nil
+	}
+	if !known && !h.unknown.TryAccept() {
+		return nil, apierrors.NewTooManyRequests("too many requests for archives that don't exist", 1)
+	}
+	archive, err := h.store.Read(ctx, of, digest)
+	if err == nil {
+		h.archives.put(key, archive)
+	}
+	return archive, err
+}
