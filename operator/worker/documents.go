@@ -12,9 +12,13 @@ import (
 	"github.com/pequod-io/pequod/operator/worker/protocol"
 )
 
-// maxDocument is the limit of a document of a YAML file and of a JSON file, in bytes. It
-// is that of graphs.
-const maxDocument = 1 << 20
+// The limits of files, in bytes. Parsing takes many times the
+// memory of the text.
+const (
+	maxFile = 16 << 20
+	// maxDocument is the limit of a document of a YAML file, and of a JSON file.
+	maxDocument = 1 << 20
+)
 
 // Document is an object in a file. It keeps the whole file in memory.
 type Document struct {
@@ -29,9 +33,13 @@ type Document struct {
 
 // Documents returns the objects of a YAML or JSON file one by one. A v1 List yields its items.
 // Only the kinds are read, and an object without a kind is a problem of its own. A document
-// that is not YAML, or is larger than 1 MiB, ends the sequence.
+// that is not YAML, or is larger than 1 MiB, ends the sequence. A file has at most 16 MiB.
 func Documents(file string, data []byte) iter.Seq2[Document, problem.List] {
 	return func(yield func(Document, problem.List) bool) {
+		if len(data) > maxFile {
+			yield(Document{}, problem.List{{Position: problem.Position{File: file}, Rule: problem.RuleYAML, Message: fmt.Sprintf("larger than %d MiB", maxFile>>20)}})
+			return
+		}
 		for part, problems := range yamlfile.Parts(file, data, maxDocument) {
 			if problems != nil {
 				yield(Document{}, problems)
