@@ -26,13 +26,6 @@ type Options struct {
 	Read int64
 }
 
-// Below returns a function for Keep that wants the files below a directory. The root is "" or
-// "./".
-func Below(dir string) func(name string) bool {
-	dir = path.Clean(dir)
-	return func(name string) bool { return dir == "." || strings.HasPrefix(name, dir+"/") }
-}
-
 // DefectError reports an archive that was refused for what it has.
 type DefectError struct{ defect string }
 
