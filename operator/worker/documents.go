@@ -12,10 +12,10 @@ import (
 	"github.com/pequod-io/pequod/operator/worker/protocol"
 )
 
-// The limits of files, in bytes. Parsing takes many times the
-// memory of the text.
+// The limits of files, in bytes. Parsing takes up to 100 times the memory of a document, so the
+// manager needs at most some 110 MB to read a file.
 const (
-	maxFile = 16 << 20
+	maxFile = 4 << 20
 	// maxDocument is the limit of a document of a YAML file, and of a JSON file.
 	maxDocument = 1 << 20
 )
@@ -33,7 +33,7 @@ type Document struct {
 
 // Documents returns the objects of a YAML or JSON file one by one. A v1 List yields its items.
 // Only the kinds are read, and an object without a kind is a problem of its own. A document
-// that is not YAML, or is larger than 1 MiB, ends the sequence. A file has at most 16 MiB.
+// that is not YAML, or is larger than 1 MiB, ends the sequence. A file has at most 4 MiB.
 func Documents(file string, data []byte) iter.Seq2[Document, problem.List] {
 	return func(yield func(Document, problem.List) bool) {
 		if len(data) > maxFile {

@@ -101,7 +101,7 @@ func TestDocumentsRefused(t *testing.T) {
 		"no kind":          {"apiVersion: v1\n", "app.yaml:1:1: kind: missing"},
 		"no apiVersion":    {"kind: Shop\n", "app.yaml:1:1: apiVersion: missing"},
 		"large":            {"a: |\n" + strings.Repeat("  xxxxxxx\n", 105_000), "app.yaml:1:1: a document of more than 1048576 bytes"},
-		"huge":             {strings.Repeat("a: 1\n---\n", 2_000_000), "app.yaml: larger than 16 MiB"},
+		"huge":             {strings.Repeat("a: 1\n---\n", 500_000), "app.yaml: larger than 4 MiB"},
 		"many values":      {"a: [" + strings.Repeat("1,", 500_000) + "]\n", "app.yaml:1:1: not an object with apiVersion, kind and metadata"},
 		"deep":             {strings.Repeat("[", 100_000), "app.yaml:1:1: not YAML: exceeded max depth of 10000"},
 		"anchor of itself": {"&a\nkind: *a\n", "app.yaml:1:1: not an object with apiVersion, kind and metadata"},
