@@ -65,6 +65,15 @@ func (p *Evaluator) Render(ctx context.Context, entry *catalog.Entry, instance *
 	return rendered.Graph, rendered.Problems, nil
 }
 
+// RenderDocument renders an instance in a file with the current version of a platform.
+func (p *Evaluator) RenderDocument(ctx context.Context, entry *catalog.Entry, doc worker.Document, namespace string) (rendered *worker.Rendered, err error) {
+	err = p.evaluate(ctx, entry, func(key worker.Key) (err error) {
+		rendered, err = p.pool.RenderDocument(ctx, key, doc, namespace)
+		return err
+	})
+	return rendered, err
+}
+
 // Validate returns the problems that Render finds. It precedes renderings that wait.
 func (p *Evaluator) Validate(ctx context.Context, entry *catalog.Entry, instance *unstructured.Unstructured) (problems problem.List, err error) {
 	validate := p.pool.Validate

@@ -66,7 +66,7 @@ func stripFields(object any) (any, error) {
 // AddToScheme adds the kinds that the manager's client needs.
 func AddToScheme(scheme *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{
-		v1alpha1.AddToScheme, apiextensionsv1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme,
+		v1alpha1.AddToScheme, v1alpha1.AddInstanceSources, apiextensionsv1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return err

@@ -1,0 +1,93 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// failure is why an InstanceSource has no artifact of its source's revision. The last artifact
+// stays.
+type failure struct {
+	// reason and message are those of the condition.
+	reason, message string
+	// stalled means that a user has to change something. Otherwise the manager tries again.
+	stalled bool
+	// after is the pause before the next attempt, or 0 for a backoff.
+	after time.Duration
+	// waits means that the cause is expected to pass at once, and isn't shown.
+	waits bool
+}
+
+// Reasons of conditions.
+const (
+	// reasonSucceeded: the artifact is that of the source's revision.
+	reasonSucceeded = "Succeeded"
+	// reasonSuspended: spec.suspend is set.
+	reasonSuspended = "Suspended"
+	// reasonAccessDenied: the source is in another namespace, which --no-cross-namespace-refs
+	// forbids. It is Flux's reason.
+	reasonAccessDenied = "AccessDenied"
+	// reasonKindMissing: the cluster doesn't serve the kind of the source or ExternalArtifacts.
+	reasonKindMissing = "KindMissing"
+	// reasonSourceNotFound: there is no such source.
+	reasonSourceNotFound = "SourceNotFound"
+	// reasonSourceNotReady: the source has no artifact.
+	reasonSourceNotReady = "SourceNotReady"
+	// reasonFetchFailed: the artifact couldn't be downloaded.
+	reasonFetchFailed = "FetchFailed"
+	// reasonArtifactInvalid: the artifact is not an archive that can be read, or has another digest.
+	reasonArtifactInvalid = "ArtifactInvalid"
+	// reasonNoInstances: the path has no instances.
+	reasonNoInstances = "NoInstances"
+	// reasonInvalid: a file can't be rendered.
+	reasonInvalid = "RenderFailed"
+	// reasonEvaluation: rendering was given up, or failed for another cause than the files.
+	reasonEvaluation = "EvaluationStopped"
+	// reasonTransform: a Transform is not ready, or paused.
+	reasonTransform = "TransformNotReady"
+	// reasonStorage: the archive couldn't be saved.
+	reasonStorage = "StorageOperationFailed"
+	// reasonExists: an ExternalArtifact of that name belongs to something else.
+	reasonExists = "ExternalArtifactExists"
+	// reasonPublish: the ExternalArtifact couldn't be written.
+	reasonPublish = "PublishFailed"
+)
+
+// The limits of messages: the number of problems, and of bytes for each.
+const (
+	maxProblems = 10
+	maxProblem  = 800
+)
+
+// refused returns the failure of files with problems, one of which is an error.
+func refused(problems problem.List) *failure {
+	f := &failure{reason: reasonInvalid, stalled: true}
+	var lines []string
+	more := 0
+	for _, p := range problems {
+		switch {
+		case p.Severity != problem.Error:
+		case len(lines) == maxProblems:
+			more++
+		default:
+			lines = append(lines, source.OneLine(p.String(), maxProblem))
+		}
+	}
+	f.message = strings.Join(lines, "\n")
+	if more > 0 {
+		f.message += fmt.Sprintf("\n(and %d more)", more)
+	}
+	return f
+}
+
+// tooLarge returns the failure of a rendering that exceeds a limit of bytes.
+func tooLarge(what string, limit int) *failure {
+	return &failure{
+		reason: reasonStorage, stalled: true,
+		message: fmt.Sprintf("%s larger than %d MiB; divide the instances among several InstanceSources", what, limit>>20),
+	}
+}

@@ -1,0 +1,152 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+
+	"github.com/pequod-io/pequod/modules/archive"
+)
+
+// The limits of an artifact of a source.
+const (
+	// maxDownload limits the archive, in bytes, and maxUnpacked all that is in it. Both are read
+	// as streams.
+	maxDownload = 256 << 20
+	maxUnpacked = 2 << 30
+	// maxBytes and maxFiles limit the files that are read into memory.
+	maxBytes = 16 << 20
+	maxFiles = 10_000
+	// fetchTimeout limits the time of a download.
+	fetchTimeout = 2 * time.Minute
+)
+
+// downloads is the client for artifacts. Addresses of artifacts have no credentials and lead to
+// the archive itself, so it sends none and follows no redirect.
+var downloads = &http.Client{
+	Transport: func() http.RoundTripper {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.DisableCompression = true // the digest is that of the compressed archive
+		return t
+	}(),
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// fetch downloads an artifact, verifies its digest, and returns the files of a directory in it that
+// count as input.
+func fetch(ctx context.Context, a *meta.Artifact, dir string) ([]archive.File, *failure) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	invalid := func(format string, args ...any) *failure {
+		return &failure{reason: reasonArtifactInvalid, message: "artifact " + a.Revision + ": " + fmt.Sprintf(format, args...), stalled: true}
+	}
+	algorithm, want, _ := strings.Cut(a.Digest, ":")
+	sum := hashOf(algorithm)
+	if sum == nil {
+		return nil, invalid("its digest %q is none of sha256, sha384 and sha512", a.Digest)
+	}
+	body, err := open(ctx, a.URL)
+	if err != nil {
+		return nil, &failure{reason: reasonFetchFailed, message: "artifact " + a.Revision + ": " + err.Error()}
+	}
+	defer body.Close()
+	limited := &io.LimitedReader{R: body, N: maxDownload + 1}
+	stream := io.TeeReader(limited, sum)
+	files, unpackErr := archive.Unpack(stream, archive.Options{
+		Keep: within(dir), Bytes: maxBytes, Files: maxFiles, Read: maxUnpacked,
+	})
+	// The archive can end before the download does.
+	if _, err := io.Copy(io.Discard, stream); err != nil {
+		return nil, &failure{reason: reasonFetchFailed, message: "artifact " + a.Revision + ": " + err.Error()}
+	}
+	var defect *archive.DefectError
+	switch got := hex.EncodeToString(sum.Sum(nil)); {
+	case limited.N == 0:
+		return nil, invalid("the archive is larger than %d MiB", maxDownload>>20)
+	case got != want:
+		return nil, invalid("the archive has the digest %s:%s, not %s", algorithm, got, a.Digest)
+	case errors.As(unpackErr, &defect):
+		return nil, invalid("%v", defect)
+	case unpackErr != nil:
+		return nil, invalid("not a tar+gzip archive: %v", unpackErr)
+	case len(files) == 0:
+		return nil, &failure{reason: reasonNoInstances, message: fmt.Sprintf("artifact %s has no YAML or JSON files in %s", a.Revision, shown(dir)), stalled: true}
+	}
+	return files, nil
+}
+
+// hashOf returns the hash of an algorithm by its name in digests, or nil.
+func hashOf(algorithm string) hash.Hash {
+	switch algorithm {
+	case "sha256":
+		return sha256.New()
+	case "sha384":
+		return sha512.New384()
+	case "sha512":
+		return sha512.New()
+	}
+	return nil
+}
+
+// open requests an archive. The caller closes it.
+func open(ctx context.Context, address string) (io.ReadCloser, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%s is not an address of HTTP", u.Redacted())
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("User-Agent", fieldManager)
+	response, err := downloads.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		return nil, fmt.Errorf("%s answered %s", u.Redacted(), response.Status)
+	}
+	return response.Body, nil
+}
+
+// within returns a filter for the input in a directory of an archive: YAML and JSON files, except
+// for the configuration of kustomize, as pequod render selects them. The files that select
+// modules count, too, because they are refused.
+func within(dir string) func(name string) bool {
+	dir = strings.Trim(path.Clean("/"+dir), "/")
+	return func(name string) bool {
+		if dir != "" && !strings.HasPrefix(name, dir+"/") {
+			return false
+		}
+		switch base := path.Base(name); {
+		case base == "kustomization.yaml" || base == "kustomization.yml":
+			return false
+		case base == lockFile:
+			return true
+		}
+		switch path.Ext(name) {
+		case ".yaml", ".yml", ".json":
+			return true
+		}
+		return false
+	}
+}
+
+// shown returns a directory of an archive for messages.
+func shown(dir string) string { return "./" + strings.Trim(path.Clean("/"+dir), "/") }

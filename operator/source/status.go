@@ -1,0 +1,123 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/fluxowner"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// fieldManager is the field manager of all writes.
+const fieldManager = "pequod-manager"
+
+// maxNote is the number of bytes of an Event's note. The API server allows 1024.
+const maxNote = 1000
+
+// set sets a condition.
+func (s *session) set(status *v1alpha1.InstanceSourceStatus, name string, value metav1.ConditionStatus, reason, message string) {
+	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: name, Status: value, Reason: reason, Message: message, ObservedGeneration: s.source.Generation,
+		LastTransitionTime: metav1.NewTime(s.now),
+	})
+}
+
+// succeeded returns the status of an InstanceSource whose artifact is that of the source.
+func (s *session) succeeded(a *meta.Artifact) *v1alpha1.InstanceSourceStatus {
+	status, r := s.next(), s.memory.result
+	status.ObservedSourceRevision, status.Instances = r.revision, r.instances
+	status.Artifact = &v1alpha1.InstanceArtifact{Revision: a.Revision, Digest: a.Digest}
+	s.set(status, v1alpha1.ConditionReady, metav1.ConditionTrue, reasonSucceeded,
+		fmt.Sprintf("stored artifact for revision %s: %s", r.revision, source.Count(r.instances, "instance")))
+	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
+	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
+	return status
+}
+
+// failed returns the status of an InstanceSource whose last artifact stays.
+func (s *session) failed(f *failure) *v1alpha1.InstanceSourceStatus {
+	status := s.next()
+	s.set(status, v1alpha1.ConditionReady, metav1.ConditionFalse, f.reason, f.message)
+	is, isNot := v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled
+	if f.stalled {
+		is, isNot = isNot, is
+	}
+	s.set(status, is, metav1.ConditionTrue, f.reason, f.message)
+	apimeta.RemoveStatusCondition(&status.Conditions, isNot)
+	return status
+}
+
+// suspended returns the status of an InstanceSource that isn't rendered. It keeps what it says
+// about the last rendering, except that nothing is in progress.
+func (s *session) suspended() *v1alpha1.InstanceSourceStatus {
+	status := s.source.Status.DeepCopy()
+	status.ObservedGeneration = s.source.Generation
+	if status.Artifact == nil {
+		s.set(status, v1alpha1.ConditionReady, metav1.ConditionFalse, reasonSuspended, "spec.suspend is set")
+	}
+	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
+	return status
+}
+
+// next returns a copy of the status that describes the generation of the InstanceSource.
+func (s *session) next() *v1alpha1.InstanceSourceStatus {
+	status := s.source.Status.DeepCopy()
+	status.ObservedGeneration, status.LastHandledReconcileAt = s.source.Generation, s.requested
+	return status
+}
+
+// writeStatus writes the status if it has changed, and an Event about what has changed. The error
+// is a conflict if the InstanceSource was changed since it was read.
+func (s *session) writeStatus(ctx context.Context, next *v1alpha1.InstanceSourceStatus) error {
+	if equality.Semantic.DeepEqual(&s.source.Status, next) {
+		return nil
+	}
+	before := s.source.DeepCopy()
+	s.source.Status = *next
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := s.client.Status().Patch(ctx, s.source, patch, client.FieldOwner(fieldManager)); err != nil {
+		return err
+	}
+	s.report(&before.Status, next)
+	return nil
+}
+
+// report emits an Event about a new artifact or a new failure.
+func (s *session) report(before, after *v1alpha1.InstanceSourceStatus) {
+	was, is := ready(before), ready(after)
+	switch {
+	case is.Status == metav1.ConditionTrue && (before.Artifact == nil || *before.Artifact != *after.Artifact):
+		s.emit(corev1.EventTypeNormal, "NewArtifact", is.Message)
+	case is.Status == metav1.ConditionTrue && was.Status != metav1.ConditionTrue:
+		s.emit(corev1.EventTypeNormal, is.Reason, is.Message)
+	case is.Status == metav1.ConditionFalse && is.Reason != reasonSuspended && (was.Reason != is.Reason || was.Message != is.Message):
+		s.emit(corev1.EventTypeWarning, is.Reason, is.Message)
+	}
+}
+
+// emit emits an Event about the InstanceSource, without its resource version: Events about
+// different versions would not be counted as one. Its related object is the one of Flux that has
+// applied it.
+func (s *session) emit(kind, reason, text string) {
+	about := &v1alpha1.InstanceSource{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "InstanceSource"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.source.Namespace, Name: s.source.Name, UID: s.source.UID},
+	}
+	s.events.Eventf(about, fluxowner.Related(s.source.Labels), kind, reason, "Render", "%s", source.OneLine(text, maxNote))
+}
+
+// ready returns the condition Ready, or a zero one.
+func ready(status *v1alpha1.InstanceSourceStatus) metav1.Condition {
+	if c := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
