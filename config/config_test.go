@@ -187,8 +187,10 @@ func installedPolicy(t *testing.T, installed []byte, name string) (*networkingv1
 
 // admitted returns the ports that a policy opens.
 func admitted(policy *networkingv1.NetworkPolicy) (ports []string) {
-	for _, port := range policy.Spec.Ingress[0].Ports {
-		ports = append(ports, port.Port.String())
+	for _, rule := range policy.Spec.Ingress {
+		for _, port := range rule.Ports {
+			ports = append(ports, port.Port.String())
+		}
 	}
 	return ports
 }
@@ -296,6 +298,7 @@ func TestShared(t *testing.T) {
 	}
 	slices.Sort(shared)
 	want := []string{
+		"CustomResourceDefinition /instancesources.platform.pequod.io",
 		"CustomResourceDefinition /resourcegraphs.platform.pequod.io", "CustomResourceDefinition /transforms.platform.pequod.io", "Namespace /pequod-system",
 	}
 	if diff := cmp.Diff(want, shared); diff != "" {
@@ -307,7 +310,7 @@ func TestShared(t *testing.T) {
 // prune the applier: deleting a CRD would delete every graph.
 func TestDefinitionsAreKept(t *testing.T) {
 	for name, installed := range map[string][]byte{
-		"resourcegraphs": config.Operator, "transforms": config.Operator, "actions": config.Actions, "monitors": config.Actions, "receivers": config.Actions,
+		"resourcegraphs": config.Operator, "transforms": config.Operator, "instancesources": config.Operator, "actions": config.Actions, "monitors": config.Actions, "receivers": config.Actions,
 	} {
 		annotations := object(t, installed, "CustomResourceDefinition", name+".platform.pequod.io").GetAnnotations()
 		if annotations["argocd.argoproj.io/sync-options"] != "Prune=false" || annotations["kustomize.toolkit.fluxcd.io/prune"] != "disabled" {

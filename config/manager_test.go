@@ -34,7 +34,7 @@ func TestManagerIsAsPromised(t *testing.T) {
 	for _, p := range container.Ports {
 		ports[p.Name] = p.ContainerPort
 	}
-	if diff := cmp.Diff(map[string]int32{"metrics": 8443, "probes": 8081}, ports); diff != "" {
+	if diff := cmp.Diff(map[string]int32{"metrics": 8443, "probes": 8081, "artifacts": 9790}, ports); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
 	}
 	for _, p := range []struct {

@@ -35,8 +35,10 @@ func TestNarrow(t *testing.T) {
 		"Role leases create",
 		"Role leases get update", // of one name
 		"ClusterRole transforms get list patch watch",
+		"ClusterRole instancesources get list watch",
 		"ClusterRole transforms/status patch",
 		"ClusterRole resourcegraphs/status patch",
+		"ClusterRole instancesources/status patch",
 		"ClusterRole resourcegraphs create delete get list operate patch watch",
 		"ClusterRole customresourcedefinitions create delete get list patch watch",
 		"ClusterRole customresourcedefinitions/status patch update",
@@ -45,6 +47,11 @@ func TestNarrow(t *testing.T) {
 		"ClusterRole roles create delete get list patch watch",
 		"ClusterRole rolebindings create delete get list patch watch",
 		"ClusterRole serviceaccounts get list watch",
+		"ClusterRole gitrepositories get list watch",
+		"ClusterRole ocirepositories get list watch",
+		"ClusterRole buckets get list watch",
+		"ClusterRole externalartifacts create get list patch watch",
+		"ClusterRole externalartifacts/status patch",
 		"ClusterRole validatingadmissionpolicies get list watch",       // of one name
 		"ClusterRole validatingadmissionpolicybindings get list watch", // of one name
 		"ClusterRole events create patch",

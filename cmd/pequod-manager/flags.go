@@ -30,6 +30,7 @@ type options struct {
 	evaluation   evaluation
 	// failurePolicy decides about instances that no replica could check.
 	failurePolicy string
+	artifacts     artifacts
 }
 
 // evaluation has the limits of evaluations.
@@ -58,6 +59,7 @@ func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
 	fs.StringVar(&o.policySecret, "policy-pull-secret", "", "Secret in the namespace of the manager with credentials for --policy")
 	fs.StringVar(&o.failurePolicy, "webhook-failure-policy", string(admissionregistrationv1.Ignore),
 		"what the API server does with an instance that the webhook can't check: Ignore accepts it, because it is checked again before it is rendered, and Fail refuses it")
+	o.artifacts.addFlags(fs)
 	fs.DurationVar(&o.evaluation.timeout, "eval-timeout", 10*time.Second, "time limit for evaluating one instance or module")
 	fs.IntVar(&o.evaluation.memory, "eval-memory", 512, "memory limit of each process that evaluates, in MiB")
 	fs.IntVar(&o.evaluation.processes, "eval-processes", 16, "maximum number of processes that evaluate; each Transform in use has one")
@@ -91,5 +93,5 @@ func (o *options) check() error {
 	case o.evaluation.processes < 1:
 		return fmt.Errorf("--eval-processes: must be at least 1, not %d", o.evaluation.processes)
 	}
-	return nil
+	return o.artifacts.check(o.namespace)
 }

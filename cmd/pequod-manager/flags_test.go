@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,6 +45,9 @@ func TestDefaults(t *testing.T) {
 		"transform-namespaces":      "[]",
 		"policy":                    "[]",
 		"policy-pull-secret":        "",
+		"artifact-bind-address":     "0",
+		"artifact-url":              "",
+		"no-cross-namespace-refs":   "false",
 		"eval-timeout":              "10s",
 		"eval-memory":               "512",
 		"eval-processes":            "16",
@@ -104,6 +108,9 @@ func TestRun(t *testing.T) {
 		{"--eval-timeout=0", "pequod-manager: --eval-timeout: must be more than 0, not 0s" + help},
 		{"--eval-memory=1", "pequod-manager: --eval-memory: must be at least 64, not 1" + help},
 		{"--eval-processes=0", "pequod-manager: --eval-processes: must be at least 1, not 0" + help},
+		{"--artifact-bind-address=9790", "pequod-manager: --artifact-bind-address: address 9790: missing port in address" + help},
+		{"--artifact-url=http://a", "pequod-manager: --artifact-url goes with --artifact-bind-address" + help},
+		{"--no-cross-namespace-refs", "pequod-manager: --no-cross-namespace-refs goes with --artifact-bind-address" + help},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := new(options).program().Run([]string{test.arg}, &stdout, &stderr)
@@ -111,7 +118,18 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: exit code %d\nstdout: %sstderr: %s", test.arg, code, &stdout, &stderr)
 		}
 	}
+	for _, url := range []string{"pequod", "ftp://pequod", "http://user@pequod", "http://pequod?a=b", "http://"} {
+		_, _, err := new(options).program().Parse([]string{"--artifact-bind-address=:9790", "--artifact-url=" + url})
+		want := fmt.Sprintf("--artifact-url: %q is not an address such as https://artifacts.example.com", url)
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v; want %s", url, err, want)
+		}
+	}
 	o := new(options)
+	if _, _, err := o.program().Parse([]string{"--artifact-bind-address=:9790", "--manager-namespace=ops"}); err != nil || o.artifacts.url != "http://pequod-artifacts.ops.svc.cluster.local." {
+		t.Errorf("address %q, %v", o.artifacts.url, err)
+	}
+	o = new(options)
 	if _, _, err := o.program().Parse([]string{"--transform-namespaces=*"}); err != nil || o.namespace != incluster.DefaultNamespace {
 		t.Errorf("namespace %q, %v", o.namespace, err)
 	}

@@ -17,6 +17,7 @@ import (
 func scopes() map[schema.GroupVersionKind]meta.RESTScope {
 	return map[schema.GroupVersionKind]meta.RESTScope{
 		v1alpha1.GroupVersion.WithKind("Transform"):                                 meta.RESTScopeNamespace,
+		v1alpha1.GroupVersion.WithKind("InstanceSource"):                            meta.RESTScopeNamespace,
 		corev1.SchemeGroupVersion.WithKind("ServiceAccount"):                        meta.RESTScopeNamespace,
 		rbacv1.SchemeGroupVersion.WithKind("Role"):                                  meta.RESTScopeNamespace,
 		rbacv1.SchemeGroupVersion.WithKind("RoleBinding"):                           meta.RESTScopeNamespace,

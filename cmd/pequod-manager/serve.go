@@ -41,6 +41,7 @@ import (
 	"github.com/pequod-io/pequod/operator/revision"
 	"github.com/pequod-io/pequod/operator/rollout/board"
 	"github.com/pequod-io/pequod/operator/rollout/execute"
+	"github.com/pequod-io/pequod/operator/source"
 	"github.com/pequod-io/pequod/operator/transform"
 	"github.com/pequod-io/pequod/operator/worker"
 )
@@ -72,6 +73,9 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 	p.Needs = []schema.GroupVersionResource{
 		v1alpha1.GroupVersion.WithResource("resourcegraphs"), v1alpha1.GroupVersion.WithResource("transforms"),
 	}
+	if o.artifacts.enabled() {
+		p.Needs = append(p.Needs, v1alpha1.GroupVersion.WithResource("instancesources"))
+	}
 	p.Cache, p.Scopes = cache.Options{ByObject: o.cached()}, scopes()
 	p.Setup = func(m manager.Manager) error { return o.setup(ctx, m, s, modules, pool) }
 	return program.Run(ctx, config, p)
@@ -82,6 +86,7 @@ func (o *options) cached() map[client.Object]cache.ByObject {
 	objects := transform.ByObject(o.namespace)
 	maps.Copy(objects, identity.ByObject())
 	maps.Copy(objects, instances.ByObject(hooks.Manager))
+	maps.Copy(objects, source.ByObject())
 	return objects
 }
 
@@ -138,6 +143,9 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 		return err
 	}
 	if err := o.setupWebhooks(ctx, m, s, webhookParts{platforms, converting, revisions, pool, evaluator}); err != nil {
+		return err
+	}
+	if err := o.setupArtifacts(m, counters, platforms, evaluator); err != nil {
 		return err
 	}
 	graphs := s.Graphs

@@ -14,8 +14,8 @@ import (
 // noFailures are reasons of Transforms and instances that need no action.
 var noFailures = []string{"Succeeded", "ServiceAccountName", "Progressing", "WaitingForManager"}
 
-// TestOperatorReasons checks that the runbook lists every reason of a Transform and of an
-// instance, and the causes of failed fetches.
+// TestOperatorReasons checks that the runbook lists every reason of a Transform, of an
+// instance and of an InstanceSource, and the causes of failed fetches.
 func TestOperatorReasons(t *testing.T) {
 	causes := append(constants(t, "operator/fetch/reason.go", ""), constants(t, "modules/oci/error.go", "")...)
 	causes = slices.DeleteFunc(causes, func(c string) bool { return strings.Contains(c, " ") }) // a hint
@@ -24,13 +24,14 @@ func TestOperatorReasons(t *testing.T) {
 	transforms = slices.Concat(transforms, causes, []string{"Forbidden", "Invalid", "BadRequest"})
 	checkTable(t, "| reason of a Transform | what to do |", transforms)
 	checkTable(t, "| reason | meaning | action |", constants(t, "operator/instance/status.go", "reason"))
+	checkTable(t, "| reason of an InstanceSource | meaning | action |", constants(t, "operator/source/failure.go", "reason"))
 	checkTable(t, "| reason | cause |", causes)
 }
 
 // TestOperatorReasonsAreConstants checks that TestOperatorReasons sees all reasons.
 func TestOperatorReasonsAreConstants(t *testing.T) {
 	literal := regexp.MustCompile(`(?:waiting\(|\.refuse\(|reason: +|reason = )"\w+"`)
-	for _, dir := range []string{"operator/transform", "operator/instance"} {
+	for _, dir := range []string{"operator/transform", "operator/instance", "operator/source"} {
 		files, err := filepath.Glob(dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err)
