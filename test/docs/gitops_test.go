@@ -341,10 +341,11 @@ func TestGitOpsListings(t *testing.T) {
 
 // sampleOf maps files of the document's repository to the sample files.
 var sampleOf = map[string]string{
-	"clusters/flux.yaml":        "flux/shop.yaml",
-	"clusters/argocd.yaml":      "argocd/shop.yaml",
-	"clusters/argocd-cm.yaml":   "argocd/argocd-cm.yaml",
-	"access/kustomization.yaml": "argocd/access.yaml",
+	"clusters/flux.yaml":           "flux/shop.yaml",
+	"clusters/flux-instances.yaml": "flux/instances.yaml",
+	"clusters/argocd.yaml":         "argocd/shop.yaml",
+	"clusters/argocd-cm.yaml":      "argocd/argocd-cm.yaml",
+	"access/kustomization.yaml":    "argocd/access.yaml",
 }
 
 // TestSamples checks that the configuration of Flux and Argo CD refers to
@@ -352,7 +353,7 @@ var sampleOf = map[string]string{
 func TestSamples(t *testing.T) {
 	names := map[string]bool{}
 	var all []map[string]any
-	for _, file := range []string{"flux/shop.yaml", "argocd/shop.yaml"} {
+	for _, file := range []string{"flux/shop.yaml", "flux/instances.yaml", "argocd/shop.yaml"} {
 		data, err := os.ReadFile(filepath.Join(samples, file))
 		if err != nil {
 			t.Fatal(err)
@@ -369,8 +370,11 @@ func TestSamples(t *testing.T) {
 		if path, ok, _ := unstructured.NestedString(object, "spec", "path"); ok {
 			paths = append(paths, strings.TrimPrefix(path, "./"))
 		}
-		if source, ok, _ := unstructured.NestedString(object, "spec", "sourceRef", "name"); ok && !names["GitRepository "+source] {
-			t.Errorf("%s %s: there is no GitRepository %s", u.GetKind(), u.GetName(), source)
+		if source, ok, _ := unstructured.NestedStringMap(object, "spec", "sourceRef"); ok {
+			// An ExternalArtifact has the name of the InstanceSource that makes it.
+			if kind := strings.Replace(source["kind"], "ExternalArtifact", "InstanceSource", 1); !names[kind+" "+source["name"]] {
+				t.Errorf("%s %s: there is no %s %s", u.GetKind(), u.GetName(), kind, source["name"])
+			}
 		}
 		needs, _, _ := unstructured.NestedSlice(object, "spec", "dependsOn")
 		for _, n := range needs {
@@ -384,7 +388,7 @@ func TestSamples(t *testing.T) {
 		}
 	}
 	slices.Sort(paths)
-	if diff := cmp.Diff([]string{"access", "access", "graphs", "graphs"}, paths); diff != "" {
+	if diff := cmp.Diff([]string{"", "access", "access", "access", "apps", "graphs", "graphs"}, paths); diff != "" {
 		t.Errorf("paths (-want +got):\n%s", diff)
 	}
 }
