@@ -120,6 +120,12 @@ func TestNetworkPolicy(t *testing.T) {
 			if diff := cmp.Diff(served, admitted(policy)); diff != "" {
 				t.Errorf("admitted ports (-served +admitted):\n%s", diff)
 			}
+			for _, rule := range policy.Spec.Ingress {
+				artifacts := slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return p.Port.String() == "artifacts" })
+				if artifacts && (len(rule.From) != 1 || rule.From[0].NamespaceSelector.MatchLabels[corev1.LabelMetadataName] != "flux-system") {
+					t.Errorf("artifacts are open to %v", rule.From)
+				}
+			}
 			if egress := policy.Spec.Egress[0]; len(egress.To) > 0 || *egress.Ports[0].Protocol != corev1.ProtocolTCP || egress.Ports[0].Port != nil {
 				t.Errorf("egress: %+v", egress)
 			}
@@ -182,6 +188,7 @@ func installedPolicy(t *testing.T, installed []byte, name string) (*networkingv1
 	for _, port := range deployment.Spec.Template.Spec.Containers[0].Ports {
 		served = append(served, port.Name)
 	}
+	slices.Sort(served)
 	return &policy, served
 }
 
@@ -192,6 +199,7 @@ func admitted(policy *networkingv1.NetworkPolicy) (ports []string) {
 			ports = append(ports, port.Port.String())
 		}
 	}
+	slices.Sort(ports)
 	return ports
 }
 
