@@ -37,7 +37,7 @@ func (e *env) installManager(t *testing.T) (run func() *process.Process) {
 // rolesOfInstances writes the rights that the graphs of the instances in apps need to access.
 func (r *repository) rolesOfInstances(t *testing.T) {
 	t.Helper()
-	cmd := exec.Command(process.Path(t, "pequod"), "rbac", "generate", "-f", "apps")
+	cmd := exec.Command(process.Path(t, "pequod"), "rbac", "generate", "-f", "apps", "-R")
 	cmd.Dir = r.dir
 	out, err := cmd.Output()
 	if err != nil {
