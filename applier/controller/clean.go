@@ -11,15 +11,19 @@ import (
 // again. What a first run created by then is in no inventory. It is deleted by a run of
 // its own, which writes nothing to the graph.
 
-// leave ends the run of a graph that doesn't exist any more. It returns false, and when
-// to call it again if nothing happens before, while the run needs time.
-func (d *driver) leave(now time.Time) (wake time.Time, left bool) {
+// leave ends the run of a graph that doesn't exist any more or, if elsewhere is set, that another
+// replica executes. It returns false, and when to call it again if nothing happens before, while
+// the run needs time.
+func (d *driver) leave(now time.Time, elsewhere bool) (wake time.Time, left bool) {
 	if d.run.goal.verb != verbClean {
 		d.run.end()
 		if d.run.busy() {
 			return time.Time{}, false // the answers wake the driver
 		}
-		clean := d.cleaner(now)
+		var clean *run
+		if !elsewhere {
+			clean = d.cleaner(now)
+		}
 		d.dropRun()
 		if clean == nil {
 			return time.Time{}, true

@@ -23,16 +23,20 @@ type controller struct {
 
 	leading atomic.Bool  // this process executes graphs
 	listed  atomic.Bool  // the graphs have been listed
+	gaining atomic.Bool  // the graphs of shards that were taken are being listed
 	steps   atomic.Int64 // of all drivers so far
 	// starting counts the drivers that are starting.
 	starting atomic.Int64
 
-	mu      sync.Mutex
-	drivers map[types.NamespacedName]*driver
+	division division
+
+	mu        sync.Mutex
+	drivers   map[types.NamespacedName]*driver
+	forgotten sync.Cond // with mu: a driver was removed
 }
 
 // ready is a readiness check. It succeeds when the controller knows the graphs,
-// and in a replica that isn't the leader.
+// and in a replica that executes none.
 func (c *controller) ready(*http.Request) error {
 	if c.leading.Load() && !c.listed.Load() {
 		return errors.New("the ResourceGraphs aren't listed yet")
@@ -40,11 +44,15 @@ func (c *controller) ready(*http.Request) error {
 	return nil
 }
 
-// start is called when this process has become the leader.
+// start is called when this process has become the leader, or divides the graphs with others.
 func (c *controller) start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	c.queue = queue
-	c.leading.Store(true)
-	go c.watchGraphs(ctx)
+	if c.Shards != nil {
+		go c.followShards(ctx)
+	} else {
+		c.leading.Store(true)
+		go c.watchGraphs(ctx)
+	}
 	if c.Operator != nil && c.Operator.Changed != nil {
 		go c.retryRefused(ctx)
 	}
@@ -79,6 +87,9 @@ const shutdownTimeout = 10 * time.Second
 func (c *controller) runShared(ctx context.Context) error {
 	if c.AtRest != nil {
 		go c.noticeRest(ctx)
+	}
+	if c.Shards != nil {
+		return c.runSharded(ctx)
 	}
 	c.share.Run(ctx, shutdownTimeout)
 	return nil
@@ -153,7 +164,7 @@ func (c *controller) driver(key types.NamespacedName) *driver {
 	if d == nil {
 		d = newDriver(&c.services, key)
 		d.inbox.wake = func() { c.queue.Add(reconcile.Request{NamespacedName: d.key}) }
-		if d.starting = !c.listed.Load(); d.starting {
+		if d.starting = !c.listed.Load() || c.gaining.Load(); d.starting {
 			c.starting.Add(1)
 		}
 		c.drivers[key] = d
@@ -161,10 +172,11 @@ func (c *controller) driver(key types.NamespacedName) *driver {
 	return d
 }
 
-// startingGraphs returns the number of graphs that were there when the process started and
-// whose first run hasn't read its prerequisites yet. There are many until all are listed.
+// startingGraphs returns the number of graphs that were there when the process started, or took
+// their shard, and whose first run hasn't read its prerequisites yet. There are many until all
+// are listed.
 func (c *controller) startingGraphs() int {
-	if !c.listed.Load() {
+	if !c.listed.Load() || c.gaining.Load() {
 		return math.MaxInt
 	}
 	return int(c.starting.Load())
@@ -177,5 +189,6 @@ func (c *controller) forget(d *driver) {
 	defer c.mu.Unlock()
 	if d.inbox.close() {
 		delete(c.drivers, d.key)
+		c.forgotten.Broadcast()
 	}
 }

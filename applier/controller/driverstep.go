@@ -38,7 +38,7 @@ func (d *driver) advance(now time.Time) stepResult {
 		post()
 	}
 	if d.run != nil && (m.deleted || m.seen.uid != d.run.goal.uid) {
-		if wake, left := d.leave(now); !left {
+		if wake, left := d.leave(now, m.left); !left {
 			return stepResult{wake: wake}
 		}
 	}

@@ -3,6 +3,8 @@ package controller
 import (
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/resourceversion"
 )
@@ -18,7 +20,8 @@ type inbox struct {
 	latest  *v1alpha1.ResourceGraph // changed since mail was last taken, or nil
 	posts   []func()
 	stale   bool // seen is void
-	deleted bool // the graph doesn't exist
+	deleted bool // the graph doesn't exist, or isn't executed by this process
+	left    bool // the latter: another replica executes it
 	closed  bool
 }
 
@@ -27,6 +30,7 @@ type mail struct {
 	seen    seenGraph
 	latest  *v1alpha1.ResourceGraph // nil if it didn't change
 	deleted bool
+	left    bool     // with deleted: another replica executes the graph
 	posts   []func() // have to be called in order
 }
 
@@ -48,7 +52,7 @@ func (i *inbox) graphChanged(rg *v1alpha1.ResourceGraph, listed bool) bool {
 		seen.spec = digestOf(&rg.Spec)
 	}
 	changed := i.deleted || i.stale || i.seen != seen
-	i.seen, i.version, i.deleted, i.stale = seen, rg.ResourceVersion, false, false
+	i.seen, i.version, i.deleted, i.left, i.stale = seen, rg.ResourceVersion, false, false, false
 	if changed {
 		i.latest = rg
 	}
@@ -65,6 +69,21 @@ func (i *inbox) graphDeleted() {
 	i.deleted, i.latest = true, nil
 	i.mu.Unlock()
 	i.wake()
+}
+
+// graphLeft delivers that another replica executes the graph from now on.
+func (i *inbox) graphLeft() {
+	i.mu.Lock()
+	i.left = true
+	i.mu.Unlock()
+	i.graphDeleted()
+}
+
+// uid returns the UID of the graph as it was last seen.
+func (i *inbox) uid() types.UID {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.seen.uid
 }
 
 // hasSeenLater reports whether the graph was seen in a later version than the given
@@ -95,7 +114,7 @@ func (i *inbox) post(f func()) {
 func (i *inbox) take() mail {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	m := mail{i.seen, i.latest, i.deleted, i.posts}
+	m := mail{i.seen, i.latest, i.deleted, i.left, i.posts}
 	i.latest, i.posts = nil, nil
 	return m
 }

@@ -44,6 +44,9 @@ type Options struct {
 	// means all graphs, except that [Options.Operator] excludes some. A graph that stops matching is left as it is, with its
 	// finalizer, for the controller of another selector.
 	Selector labels.Selector
+	// Shards divides these graphs among several replicas, which all work; nil means that this
+	// process executes all of them.
+	Shards Shards
 	// Operator makes the controller that of pequod-manager; nil is the controller of
 	// pequod-applier.
 	Operator *Operator

@@ -57,6 +57,8 @@ func Setup(mgr manager.Manager, o Options) error {
 		events: mgr.GetEventRecorder("pequod-applier"), now: o.Clock.Now,
 		progress: newProgress(),
 	}}
+	c.forgotten.L = &c.mu
+	c.division = division{changed: make(chan struct{}, 1), held: map[int]*heldShard{}}
 	c.share = share.New(share.Options{
 		Client: own, Requests: requestsPerWorker * o.Concurrent, Steps: o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Now: c.now, Log: c.log,
 		Starting: c.startingGraphs,

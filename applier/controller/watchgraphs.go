@@ -39,49 +39,64 @@ func (s *graphStore) Add(obj any) error { return s.Update(obj) }
 
 // Update implements [cache.ReflectorStore].
 func (s *graphStore) Update(obj any) error {
-	rg := obj.(*v1alpha1.ResourceGraph)
-	s.saw(rg.ResourceVersion)
-	s.c.graphChanged(rg, false)
-	return nil
+	return s.saw(graphEvent{rg: obj.(*v1alpha1.ResourceGraph)})
 }
 
 // Delete implements [cache.ReflectorStore]. The graph was deleted, or its labels don't
 // match the selector any more: its driver ends without a further write.
 func (s *graphStore) Delete(obj any) error {
-	rg := obj.(*v1alpha1.ResourceGraph)
-	s.saw(rg.ResourceVersion)
-	if d := s.c.find(graphs.Key(rg)); d != nil {
-		d.inbox.graphDeleted()
+	return s.saw(graphEvent{obj.(*v1alpha1.ResourceGraph), true})
+}
+
+// saw notes the version of an event, and reports the event. It returns no error.
+func (s *graphStore) saw(e graphEvent) error {
+	if version := e.rg.ResourceVersion; s.newest == "" || resourceversion.Older(s.newest, version) {
+		s.newest = version
 	}
+	s.c.division.mu.Lock()
+	defer s.c.division.mu.Unlock()
+	s.c.reported(e)
 	return nil
 }
 
-// saw notes the version of an event.
-func (s *graphStore) saw(version string) {
-	if s.newest == "" || resourceversion.Older(s.newest, version) {
-		s.newest = version
+// reported hands an event over to the driver of its graph, if this replica executes it. The
+// caller holds the lock of the division.
+func (c *controller) reported(e graphEvent) {
+	if !c.admit(e) {
+		return
+	}
+	if !e.deleted {
+		c.graphChanged(e.rg, false)
+	} else if d := c.find(graphs.Key(e.rg)); d != nil {
+		d.inbox.graphDeleted()
 	}
 }
 
 // Replace implements [cache.ReflectorStore]. Graphs that have a driver and aren't
 // in the list were deleted while no watch was open.
 func (s *graphStore) Replace(list []any, version string) error {
+	s.c.division.mu.Lock()
+	defer s.c.division.mu.Unlock()
 	if s.rewritten(list, version) {
 		s.c.historyRewritten(s.newest, version)
 	}
 	s.newest = version
 	exists := make(map[types.NamespacedName]bool, len(list))
 	for i, obj := range list {
+		list[i] = nil // so that graphs that aren't needed can be collected
 		rg := obj.(*v1alpha1.ResourceGraph)
+		if !s.c.executes(rg.UID) {
+			continue
+		}
 		exists[graphs.Key(rg)] = true
 		s.c.graphChanged(rg, true)
-		list[i] = nil // so that graphs that aren't needed can be collected
 	}
 	for key, d := range s.c.all() {
 		if !exists[key] {
 			d.inbox.graphDeleted()
 		}
 	}
+	s.c.division.allListed()
 	s.c.listed.Store(true)
 	s.c.share.Hold(false)
 	return nil

@@ -65,4 +65,7 @@ type Election struct {
 	// Lease is the name of the lease; empty means that of the program. Programs with
 	// the same lease are replicas, and one of them works at a time.
 	Lease string
+	// Shards is the number of shards into which the replicas divide their work. If it is more
+	// than 1, all of them work, and Setup has to hold the leases, see [Options.Replica].
+	Shards int
 }

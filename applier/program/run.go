@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/pequod-io/pequod/applier/shards"
 )
 
 // shutdown is the default of Options.Shutdown. It is shorter than the 30 seconds
@@ -93,6 +95,21 @@ func (begun) NeedLeaderElection() bool { return false }
 // lease returns the name of the lease.
 func (o Options) lease() string { return cmp.Or(o.Election.Lease, o.Name) }
 
+// leaseLabels returns the labels of all leases. pequod uninstall finds the appliers of a cluster by
+// them.
+func (o Options) leaseLabels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": o.Name}
+}
+
+// Replica returns the replica of a program with several shards, in a namespace. It takes the
+// place of the manager's leader election.
+func (o Options) Replica(m manager.Manager, namespace string) (*shards.Replica, error) {
+	return shards.New(m.GetConfig(), shards.Options{
+		Count: o.Election.Shards, Lease: o.lease(), Namespace: namespace, Labels: o.leaseLabels(),
+		Log: m.GetLogger().WithName("shards"),
+	})
+}
+
 // setLog redirects the logs of libraries, which have a global logger each.
 func setLog(to logr.Logger) {
 	log.SetLogger(to)
@@ -123,12 +140,11 @@ func (o Options) manager() manager.Options {
 	}
 	return manager.Options{
 		Scheme: o.Scheme, Cache: o.Cache, MapperProvider: mapper(o.Scopes), Logger: o.Log,
-		Metrics:                metrics,
-		HealthProbeBindAddress: o.Probes,
-		LeaderElection:         o.Election.Enabled,
-		LeaderElectionID:       o.lease(),
-		// pequod uninstall finds the appliers of a cluster by it.
-		LeaderElectionLabels:          map[string]string{"app.kubernetes.io/name": o.Name},
+		Metrics:                       metrics,
+		HealthProbeBindAddress:        o.Probes,
+		LeaderElection:                o.Election.Enabled && o.Election.Shards <= 1,
+		LeaderElectionID:              o.lease(),
+		LeaderElectionLabels:          o.leaseLabels(),
 		LeaderElectionNamespace:       o.Election.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       new(cmp.Or(o.Shutdown, shutdown)),

@@ -31,6 +31,8 @@ var applier = incluster.Program{
 		fs.StringVar(&s.Graphs.Namespace, "namespace", "", "execute only the graphs of this namespace; default: all namespaces")
 		fs.StringVar(&s.Graphs.DefaultServiceAccount, "default-service-account", "pequod",
 			"service account to impersonate for graphs that don't name one, in the namespace of the graph; if empty, every graph must name one")
+		fs.IntVar(&s.Election.Shards, "shards", 1,
+			"number of parts into which the replicas divide the graphs, each with a lease of its own; 1: one replica works at a time")
 	},
 	Serve: serve,
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -33,6 +34,13 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *inclust
 	o.Needs = []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")}
 	o.Setup = func(m manager.Manager) error {
 		graphs := s.Graphs
+		if o.Election.Shards > 1 {
+			replica, err := o.Replica(m, cmp.Or(o.Election.Namespace, incluster.PodNamespace()))
+			if err != nil {
+				return err
+			}
+			graphs.Shards = replica
+		}
 		graphs.Metrics, graphs.AtRest = appliermetrics.New(metrics.Registry), incluster.FreeMemory
 		return errors.Join(controller.Setup(m, graphs), s.SetupWebhooks(ctx, m, hooks.Applier, nil, nil))
 	}

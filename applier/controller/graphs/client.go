@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
@@ -81,22 +82,36 @@ func (c *Client) Get(ctx context.Context, key types.NamespacedName) (*v1alpha1.R
 
 // List calls each for every graph of a namespace, page by page.
 func (c *Client) List(ctx context.Context, namespace string, each func(*v1alpha1.ResourceGraph)) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
+	return c.ListFrom(ctx, namespace, labels.Everything(), func(_ string, page []v1alpha1.ResourceGraph) {
+		for i := range page {
+			each(&page[i])
+		}
+	})
+}
+
+// ListFrom lists the graphs of a namespace, or of all namespaces if it is empty, whose labels
+// match the selector. It calls each with the version of the list and one page after the other.
+func (c *Client) ListFrom(ctx context.Context, namespace string, selector labels.Selector, each func(version string, page []v1alpha1.ResourceGraph)) error {
 	for next := ""; ; {
-		list := &v1alpha1.ResourceGraphList{}
-		err := c.typed.Get().Resource(resource).Namespace(namespace).
-			Param("limit", strconv.Itoa(pageSize)).Param("continue", next).Do(ctx).Into(list)
+		list, err := c.page(ctx, namespace, selector, next)
 		if err != nil {
 			return err
 		}
-		for i := range list.Items {
-			each(&list.Items[i])
-		}
+		each(list.ResourceVersion, list.Items)
 		if next = list.Continue; next == "" {
 			return nil
 		}
 	}
+}
+
+// page reads one page of a list.
+func (c *Client) page(ctx context.Context, namespace string, selector labels.Selector, next string) (*v1alpha1.ResourceGraphList, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	list := &v1alpha1.ResourceGraphList{}
+	err := c.typed.Get().Resource(resource).Namespace(namespace).Param("labelSelector", selector.String()).
+		Param("limit", strconv.Itoa(pageSize)).Param("continue", next).Do(ctx).Into(list)
+	return list, err
 }
 
 // patch merges a patch into a graph or, with subresource "status", into its

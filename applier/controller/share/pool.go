@@ -36,6 +36,8 @@ type pool struct {
 	held        bool // no job starts
 	closed      bool
 	drained     chan struct{} // closed when the pool is closed and nothing is in flight
+	abort       chan struct{} // closed when the jobs in flight aren't waited for
+	abortOnce   func()        // closes abort
 }
 
 // freshEvery reserves one of so many dequeued jobs for jobs that begin work, so
@@ -43,8 +45,9 @@ type pool struct {
 const freshEvery = 8
 
 func newPool(limit int) *pool {
+	abort := make(chan struct{})
 	return &pool{
-		limit: limit, started: make(chan task, limit),
+		limit: limit, started: make(chan task, limit), abort: abort, abortOnce: sync.OnceFunc(func() { close(abort) }),
 		byOwner: map[any]int{}, byNamespace: map[string]int{}, drained: make(chan struct{}),
 	}
 }
@@ -67,6 +70,7 @@ func (p *pool) run(ctx context.Context, timeout time.Duration) {
 	p.close()
 	select {
 	case <-p.drained:
+	case <-p.abort:
 	case <-time.After(timeout):
 	}
 }

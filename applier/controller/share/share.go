@@ -82,6 +82,12 @@ func (s *Share) Run(ctx context.Context, shutdownTimeout time.Duration) {
 	watches.Wait()
 }
 
+// Abort cancels the requests in flight when the context of [Share.Run] is done: another process
+// is about to execute the graphs.
+func (s *Share) Abort() {
+	s.pool.abortOnce()
+}
+
 // Continue queues a job that continues work of a graph. It doesn't wait for the job.
 func (s *Share) Continue(g Graph, job Job) { s.pool.continueWork(g, job) }
 

@@ -136,6 +136,9 @@ func (p Program) Parse(args []string) (*Settings, *pflag.FlagSet, error) {
 	return s, fs, err
 }
 
+// maxShards limits --shards: the lease of each shard is renewed every two seconds.
+const maxShards = 64
+
 // validateProcess checks the flags of the process that can be wrong without a cluster. It
 // returns the first error. Flags that have no effect without another one are errors, because
 // the user expects an effect.
@@ -147,6 +150,10 @@ func (s *Settings) validateProcess(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--leader-election-id goes with --leader-elect")
 	case s.Election.Lease != "" && len(validation.IsDNS1123Subdomain(s.Election.Lease)) > 0:
 		return fmt.Errorf("--leader-election-id: %q is not the name of a lease", s.Election.Lease)
+	case s.Election.Shards > 1 && !s.Election.Enabled:
+		return fmt.Errorf("--shards goes with --leader-elect")
+	case s.Election.Shards > maxShards || fs.Lookup("shards") != nil && s.Election.Shards < 1:
+		return fmt.Errorf("--shards: must be between 1 and %d, not %d", maxShards, s.Election.Shards)
 	case s.Metrics.CertDir != "" && !s.Metrics.Secure:
 		return fmt.Errorf("--metrics-cert-path goes with --metrics-secure")
 	case s.Election.Namespace != "" && !s.Election.Enabled:
