@@ -27,7 +27,14 @@ type TransformList struct {
 
 // AddToScheme registers the kinds of this package with a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &ResourceGraph{}, &ResourceGraphList{}, &Transform{}, &TransformList{}, &Action{}, &ActionList{}, &Monitor{}, &MonitorList{}, &Receiver{}, &ReceiverList{})
+	scheme.AddKnownTypes(GroupVersion, &Transform{}, &TransformList{}, &Action{}, &ActionList{}, &Monitor{}, &MonitorList{}, &Receiver{}, &ReceiverList{})
+	return AddGraphsToScheme(scheme)
+}
+
+// AddGraphsToScheme registers ResourceGraphs with a scheme. A program that uses no other kind
+// links none.
+func AddGraphsToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &ResourceGraph{}, &ResourceGraphList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

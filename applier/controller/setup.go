@@ -42,7 +42,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		o.Metrics = noMetrics{}
 	}
 	if !mgr.GetScheme().Recognizes(v1alpha1.GroupVersion.WithKind("ResourceGraph")) {
-		return errors.New("the manager's scheme doesn't know ResourceGraphs: use v1alpha1.AddToScheme")
+		return errors.New("the manager's scheme doesn't know ResourceGraphs: use v1alpha1.AddGraphsToScheme")
 	}
 	own, err := cluster.New(mgr.GetConfig())
 	if err != nil {

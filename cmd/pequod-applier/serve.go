@@ -25,7 +25,7 @@ import (
 // if the program cannot start or cannot continue, and nil after a signal.
 func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *incluster.Settings) error {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1alpha1.AddGraphsToScheme(scheme); err != nil {
 		return err
 	}
 	// Package program has everything that is not specific to graphs: the manager,

@@ -50,7 +50,7 @@ type Client struct {
 // identity for any other kind of request.
 func New(config *rest.Config, own *cluster.Client) (*Client, error) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1alpha1.AddGraphsToScheme(scheme); err != nil {
 		return nil, err
 	}
 	config = rest.CopyConfig(config)
