@@ -85,6 +85,17 @@ func TestComponents(t *testing.T) {
 			strings.Count(manager, "- impersonate:serviceaccount\n"))
 	}
 
+	sharded := buildIn(t, "applier", "components: [../applier/components/shards]\n")
+	var deployment appsv1.Deployment
+	convert(t, object(t, sharded, "Deployment", "pequod-applier"), &deployment)
+	if args := deployment.Spec.Template.Spec.Containers[0].Args; *deployment.Spec.Replicas != 2 || !slices.Equal(args, []string{"--leader-elect", "--shards=8"}) {
+		t.Errorf("shards: %d replicas with the arguments %q", *deployment.Spec.Replicas, args)
+	}
+	own := slices.DeleteFunc(rights(t, sharded, "pequod-applier"), func(right string) bool { return !strings.HasPrefix(right, "Role ") })
+	if diff := cmp.Diff([]string{"Role leases create delete get list update"}, own); diff != "" {
+		t.Errorf("shards: rights in its namespace (-want +got):\n%s", diff)
+	}
+
 	// In the whole cluster, an applier of one namespace may do nothing of what the
 	// namespace can grant.
 	one := buildIn(t, "applier", "components: [../applier/components/one-namespace]\n")

@@ -10,8 +10,10 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/shards"
 	"github.com/pequod-io/pequod/internal/resourceversion"
+	"github.com/pequod-io/pequod/inventory"
 )
 
 // Shards divides the graphs among replicas. [shards.Replica] implements it.
@@ -62,6 +64,9 @@ func (c *controller) admit(e graphEvent) bool {
 	shard := d.held[c.Shards.Of(e.rg.UID)]
 	switch {
 	case shard == nil:
+		if !e.deleted {
+			c.claimElsewhere(e.rg)
+		}
 		return false
 	case !shard.listed:
 		d.waiting = append(d.waiting, e)
@@ -74,6 +79,28 @@ func (c *controller) admit(e graphEvent) bool {
 	}
 	return true
 }
+
+// claimElsewhere makes graphs of this replica hand over the objects that leave them and that a
+// graph of another replica lists.
+func (c *controller) claimElsewhere(rg *v1alpha1.ResourceGraph) {
+	if !c.share.AnyLeaves() || rg.DeletionTimestamp != nil || seenGraphOf(rg).suspended {
+		return
+	}
+	var keys []inventory.Key
+	for _, e := range engine.DesiredEntries(rg, c.namespaced) {
+		keys = append(keys, e.Key)
+	}
+	c.share.Claim(elsewhere{Namespace: rg.Namespace, Name: rg.Name}, keys)
+}
+
+// elsewhere is a graph that another replica executes.
+type elsewhere inventory.Owner
+
+// Owner implements [share.Graph].
+func (e elsewhere) Owner() inventory.Owner { return inventory.Owner(e) }
+
+// Notify implements [share.Graph].
+func (elsewhere) Notify(share.Observation) {}
 
 // executes reports whether this replica executes a graph. The caller holds the lock.
 func (c *controller) executes(uid types.UID) bool {

@@ -2,9 +2,17 @@ package controller_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/pequod-io/pequod/test/faults"
 )
 
 // graphNames returns the names of graphs.
@@ -57,4 +65,164 @@ func TestReplicasDivideGraphs(t *testing.T) {
 	f.reached("2", names...)
 	f.balanced(map[*replica]int{second: 4})
 	f.once(names...)
+}
+
+// TestDivisionsExclude starts replicas that divide the graphs in other ways than those that run, or
+// not at all. They wait until the last of these has ended.
+func TestDivisionsExclude(t *testing.T) {
+	t.Parallel()
+	f, names := newFleet(t), graphNames(6)
+	first := f.begin(4)
+	f.set("1", names...)
+	f.reached("1", names...)
+	second, third := f.begin(3), f.begin(3)
+	sole := &notes{}
+	alone := *f.env
+	alone.options.Metrics = sole
+	alone.manager = func(o *manager.Options) {
+		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElectionReleaseOnCancel = true, "applier", f.Namespace, true
+		o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = &f.duration, &f.deadline, &f.retry
+	}
+	waited := func(r *replica) bool {
+		return r.proxy.Count(func(q faults.Request) bool { return q.Verb == "get" && q.Name == "applier" }) >= 3
+	}
+	f.eventually("they want the lease", func(ctx) bool { return waited(second) && waited(third) })
+	f.set("2", names...)
+	f.reached("2", names...)
+	f.balanced(map[*replica]int{first: 4})
+	first.stop()
+	f.eventually("they take over", func(ctx) bool {
+		held := f.holding()
+		return held[second]+held[third] == 3 && held[second] > 0 && held[third] > 0
+	})
+	f.set("3", names...)
+	f.reached("3", names...)
+
+	alone.start(alone.Config)
+	second.kill()
+	f.set("4", names...)
+	f.reached("4", names...)
+	f.balanced(map[*replica]int{third: 3})
+	if lines := sole.all(); len(lines) > 0 {
+		t.Errorf("a process without shards executes graphs beside others: %q", lines)
+	}
+	third.stop()
+	f.once(names...)
+	f.set("5", names...)
+	f.reached("5", names...)
+	if len(sole.all()) == 0 {
+		t.Error("another process executes the graphs")
+	}
+	fourth := f.begin(2)
+	f.eventually("it wants the lease", func(ctx) bool { return waited(fourth) })
+	if held := f.holding(); len(held) > 0 {
+		t.Errorf("beside a process without shards: %v", named(held))
+	}
+	alone.stop()
+	f.set("6", names...)
+	f.reached("6", names...)
+	f.balanced(map[*replica]int{fourth: 2})
+}
+
+// TestHandOverBetweenShards moves an object to a graph of another replica, which lists it after it
+// has left its graph.
+func TestHandOverBetweenShards(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	f.options.PruneGrace = time.Hour
+	first, second := f.begin(2), f.begin(2)
+	f.balanced(map[*replica]int{first: 1, second: 1})
+	shard := map[int]string{}
+	for _, name := range graphNames(20) { // until both shards have one
+		if rg := f.apply(f.rendered(name, nodes(configMap("a", name, "1"), configMap("b", name+"-b", "1")))); len(shard) < 2 {
+			shard[first.Of(rg.UID)] = name
+		}
+	}
+	if len(shard) < 2 {
+		t.Fatal("all graphs are in one shard")
+	}
+	from, to := shard[0], shard[1]
+	f.ready(from)
+	f.ready(to)
+	uid := f.uid(from + "-b")
+	f.set("2", from)
+	f.reached("2", from)
+	f.apply(f.rendered(to, nodes(configMap("a", to, "1"), configMap("b", from+"-b", "1"))))
+	f.until(to, lists("ConfigMap "+from+"-b, ConfigMap "+to, isReady))
+	f.until(from, lists("ConfigMap "+from, isReady))
+	if now := f.uid(from + "-b"); now != uid {
+		t.Error("the object was deleted and created again")
+	}
+}
+
+// TestScaleEvents starts and ends replicas at random, by a signal, a crash, and by losing their
+// leases, and changes the number of shards, while graphs change. Each graph is executed by never
+// more than one replica, and in the end by one. There are PEQUOD_SOAK events, 10 by default.
+func TestScaleEvents(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	f, names := newFleet(t), graphNames(12)
+	count, live := 4, []*replica{}
+	begin := func() { live = append(live, f.begin(count)) }
+	pick := func() *replica {
+		i := random.IntN(len(live))
+		r := live[i]
+		live = slices.Delete(live, i, i+1)
+		return r
+	}
+	ends := []struct {
+		name string
+		of   func(*replica)
+	}{
+		{"stop", (*replica).stop}, {"kill", (*replica).kill}, {"isolate", (*replica).isolate},
+	}
+	begin()
+	f.set("0", names...)
+	f.reached("0", names...)
+	events := 10
+	if n, err := strconv.Atoi(os.Getenv("PEQUOD_SOAK")); err == nil {
+		events = n
+	}
+	counts, longest, began := map[string]int{}, map[string]time.Duration{}, time.Now()
+	for event := range events {
+		data := fmt.Sprintf("%d-", event)
+		f.set(data+"before", names[:len(names)/2]...)
+		what, start := "start", time.Now()
+		switch end := ends[random.IntN(len(ends))]; {
+		case random.IntN(8) == 0:
+			what = "shards"
+			if count++; count > 6 {
+				count = 2
+			}
+			old := len(live)
+			begin()
+			for range old {
+				ends[random.IntN(2)].of(live[0])
+				live = live[1:]
+			}
+		case len(live) == 5 || len(live) > 1 && random.IntN(2) == 0:
+			what = end.name
+			end.of(pick())
+		case len(live) == 1 && random.IntN(2) == 0:
+			what = end.name + " the last one"
+			end.of(pick())
+			begin()
+		default:
+			begin()
+		}
+		f.set(data+"after", names...)
+		f.reached(data+"after", names...)
+		counts[what]++
+		longest[what] = max(longest[what], time.Since(start))
+		if t.Failed() {
+			t.Fatalf("event %d: %s", event, what)
+		}
+	}
+	f.once(names...)
+	for what, n := range counts {
+		t.Logf("%s: %d times, all graphs changed after at most %s", what, n, longest[what].Round(time.Millisecond))
+	}
+	t.Logf("%s in all; a shard was taken %d times", time.Since(began).Round(time.Second), len(f.terms))
 }

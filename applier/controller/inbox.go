@@ -71,10 +71,11 @@ func (i *inbox) graphDeleted() {
 	i.wake()
 }
 
-// graphLeft delivers that another replica executes the graph from now on.
+// graphLeft delivers that another replica executes the graph from now on. A graph that doesn't
+// exist any more has no other replica.
 func (i *inbox) graphLeft() {
 	i.mu.Lock()
-	i.left = true
+	i.left = i.left || !i.deleted
 	i.mu.Unlock()
 	i.graphDeleted()
 }

@@ -40,6 +40,7 @@ func TestDefaults(t *testing.T) {
 		"prune-grace":               "1m0s",
 		"default-service-account":   "pequod",
 		"no-cross-namespace":        "false",
+		"shards":                    "1",
 		"kubeconfig":                "",
 		"zap-log-level":             "info",
 		"zap-encoder":               "json",
@@ -97,6 +98,9 @@ func TestRun(t *testing.T) {
 		{[]string{"worker"}, "pequod-applier: unexpected argument: worker" + help},
 		{[]string{"--namespace=shop.web"}, `pequod-applier: --namespace: "shop.web" is not the name of a namespace` + help},
 		{[]string{"--default-service-account=A b"}, `pequod-applier: --default-service-account: "A b" is not the name of a service account` + help},
+		{[]string{"--shards=4"}, "pequod-applier: --shards goes with --leader-elect" + help},
+		{[]string{"--shards=0"}, "pequod-applier: --shards: must be between 1 and 64, not 0" + help},
+		{[]string{"--leader-elect", "--shards=65"}, "pequod-applier: --shards: must be between 1 and 64, not 65" + help},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := applier.Run(test.args, &stdout, &stderr); code != incluster.ExitFailed || stdout.Len() > 0 || stderr.String() != test.stderr {

@@ -50,6 +50,13 @@ func (d *departures) from(namespace string, key inventory.Key, owner inventory.O
 	return g != nil && g.Owner().Namespace == namespace && labeled(g.Owner()) == owner
 }
 
+// any reports whether any object leaves a graph.
+func (d *departures) any() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.graphs) > 0
+}
+
 // claim notifies the graphs of the same namespace that objects leave and that g
 // lists.
 func (d *departures) claim(g Graph, keys []inventory.Key) {

@@ -170,6 +170,9 @@ func (s *Share) Leaves(g Graph, key inventory.Key, owner inventory.Owner) bool {
 	return s.departures.from(g.Owner().Namespace, key, owner)
 }
 
+// AnyLeaves reports whether any object leaves a graph.
+func (s *Share) AnyLeaves() bool { return s.departures.any() }
+
 // Claim notifies the graphs that objects of g leave.
 func (s *Share) Claim(g Graph, keys []inventory.Key) { s.departures.claim(g, keys) }
 
