@@ -11,19 +11,9 @@ import (
 	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/applier/shards"
 	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
 )
-
-// Shards divides the graphs among replicas. [shards.Replica] implements it.
-type Shards interface {
-	// Of returns the shard of a graph.
-	Of(uid types.UID) int
-	// Run calls work when the shards of this replica change, until ctx is done. An error means
-	// that other replicas may execute the graphs of this one soon: it must stop at once.
-	Run(ctx context.Context, work shards.Work) error
-}
 
 // division knows which graphs this replica executes. Its lock orders what is reported about graphs
 // against changes of the shards.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/shards"
 )
 
 // Options configure the controller. The zero value works for graphs that name
@@ -75,6 +77,15 @@ type Operator struct {
 	// Changed gets a value when Refused has returned something else than before: graphs
 	// that are stalled for it are tried again. It may be nil.
 	Changed <-chan struct{}
+}
+
+// Shards divides the graphs among replicas. [shards.Replica] implements it.
+type Shards interface {
+	// Of returns the shard of a graph.
+	Of(uid types.UID) int
+	// Run calls work when the shards of this replica change, until ctx is done. An error means
+	// that other replicas may execute the graphs of this one soon: it must stop at once.
+	Run(ctx context.Context, work shards.Work) error
 }
 
 // selector returns the selector of the graphs that the controller executes.

@@ -48,6 +48,9 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if o.Election.Enabled {
 		values = append(values, "lease", o.lease())
 	}
+	if o.Election.Shards > 1 {
+		values = append(values, "shards", o.Election.Shards)
+	}
 	o.Log.Info("starting", values...)
 	if err := Start(ctx, m); err != nil {
 		return err
