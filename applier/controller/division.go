@@ -121,9 +121,11 @@ func (c *controller) Leave(ctx context.Context, shard int) {
 	in := func(d *driver) bool { return c.Shards.Of(d.inbox.uid()) == shard }
 	c.division.mu.Lock()
 	delete(c.division.held, shard)
+	var leaving []*driver
 	for _, d := range c.all() {
 		if in(d) {
 			d.inbox.graphLeft()
+			leaving = append(leaving, d)
 		}
 	}
 	c.division.mu.Unlock()
@@ -134,19 +136,12 @@ func (c *controller) Leave(ctx context.Context, shard int) {
 	})()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for ctx.Err() == nil && c.any(in) {
-		c.forgotten.Wait()
-	}
-}
-
-// any reports whether a driver fulfils a condition. The caller holds c.mu.
-func (c *controller) any(is func(*driver) bool) bool {
-	for _, d := range c.drivers {
-		if is(d) {
-			return true
+	for _, d := range leaving {
+		// A driver may go on with another graph of that name.
+		for ctx.Err() == nil && c.drivers[d.key] == d && in(d) {
+			c.forgotten.Wait()
 		}
 	}
-	return false
 }
 
 // followShards makes the graphs of shards that are taken known, until ctx is done.
