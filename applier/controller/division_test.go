@@ -6,12 +6,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/test/faults"
 )
 
@@ -150,8 +152,13 @@ func TestHandOverBetweenShards(t *testing.T) {
 	uid := f.uid(from + "-b")
 	f.set("2", from)
 	f.reached("2", from)
-	f.apply(f.rendered(to, nodes(configMap("a", to, "1"), configMap("b", from+"-b", "1"))))
-	f.until(to, lists("ConfigMap "+from+"-b, ConfigMap "+to, isReady))
+	f.apply(f.rendered(to, nodes(configMap("a", to, "1"), configMap("b", to+"-b", "1"), configMap("c", from+"-b", "1"))))
+	f.until(to, func(rg *v1alpha1.ResourceGraph) error {
+		if got := owned(rg); strings.Count(got, ",") != 2 || !strings.Contains(got, "ConfigMap "+from+"-b") {
+			return fmt.Errorf("inventory: %s", got)
+		}
+		return isReady(rg)
+	})
 	f.until(from, lists("ConfigMap "+from, isReady))
 	if now := f.uid(from + "-b"); now != uid {
 		t.Error("the object was deleted and created again")
