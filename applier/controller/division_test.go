@@ -186,7 +186,7 @@ func TestScaleEvents(t *testing.T) {
 		name string
 		of   func(*replica)
 	}{
-		{"stop", (*replica).stop}, {"kill", (*replica).kill}, {"isolate", (*replica).isolate},
+		{"stop", (*replica).stop}, {"kill", (*replica).kill}, {"isolate", func(r *replica) { r.isolate() }},
 	}
 	begin()
 	f.set("0", names...)
@@ -235,4 +235,60 @@ func TestScaleEvents(t *testing.T) {
 		t.Logf("%s: %d times, all graphs changed after at most %s", what, n, longest[what].Round(time.Millisecond))
 	}
 	t.Logf("%s in all; a shard was taken %d times", time.Since(began).Round(time.Second), len(f.terms))
+}
+
+// TestLostLeaseEndsRequests has a replica lose its leases while its requests don't end. It gives
+// them up before another replica takes its graphs over.
+func TestLostLeaseEndsRequests(t *testing.T) {
+	t.Parallel()
+	f, names := newFleet(t), graphNames(8)
+	first, second := f.begin(2), f.begin(2)
+	f.balanced(map[*replica]int{first: 1, second: 1})
+	f.set("1", names...)
+	f.reached("1", names...)
+	first.isolate(faults.Rule{Resources: []string{"configmaps"}, Verbs: []string{"apply"}, Faults: []faults.Fault{faults.Hang{}}})
+	f.set("2", names...)
+	f.eventually("a request hangs", func(ctx) bool {
+		return first.proxy.Count(func(q faults.Request) bool { return q.Resource == "configmaps" && q.Fault != "" }) > 0
+	})
+	<-first.done
+	if held := f.holding(); held[second] != 1 {
+		t.Errorf("another replica has taken over before the first one has ended: %v", named(held))
+	}
+	if first.err == nil || !strings.Contains(first.err.Error(), "leader election lost") {
+		t.Errorf("the first replica ends with: %v", first.err)
+	}
+	f.balanced(map[*replica]int{second: 2})
+	f.reached("2", names...)
+	f.once(names...)
+}
+
+// TestShardsWaitForRequests moves shards whose graphs are being executed. They are released when
+// the requests have ended.
+func TestShardsWaitForRequests(t *testing.T) {
+	t.Parallel()
+	const delay = 10 * time.Second
+	f, names := newFleet(t), graphNames(8)
+	first := f.begin(2)
+	f.set("1", names...)
+	f.reached("1", names...)
+	first.proxy.Inject(faults.Rule{Resources: []string{"configmaps"}, Verbs: []string{"apply"}, Faults: []faults.Fault{faults.Delay{For: delay}}})
+	f.set("2", names...)
+	f.eventually("all graphs are being executed", func(ctx) bool {
+		return first.proxy.Count(func(q faults.Request) bool { return q.Resource == "configmaps" && q.Fault != "" }) == len(names)
+	})
+	second := f.begin(2)
+	f.balanced(map[*replica]int{first: 1, second: 1})
+	f.reached("2", names...)
+	f.once(names...)
+	moved := f.terms[len(f.terms)-1] // that of the second replica
+	for _, w := range first.written() {
+		rg, err := f.get(t.Context(), w.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Fault != "" && moved.has(rg.UID) && moved.from.Before(w.Time.Add(delay)) {
+			t.Errorf("%s was taken at %s, but a request that lasts %s was in flight since %s", w.Name, clock(moved.from), delay, clock(w.Time))
+		}
+	}
 }

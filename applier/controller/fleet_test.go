@@ -121,9 +121,10 @@ func (r *replica) kill() {
 	r.cancel()
 }
 
-// isolate keeps a replica from renewing its leases, and from nothing else. It has to end by itself.
-func (r *replica) isolate() {
-	r.proxy.Inject(faults.Rule{Resources: []string{"leases.coordination.k8s.io"}, Faults: []faults.Fault{faults.Status{Code: 500}}})
+// isolate keeps a replica from renewing its leases, and from what the rules say. It has to end by
+// itself.
+func (r *replica) isolate(rules ...faults.Rule) {
+	r.proxy.Inject(append(rules, faults.Rule{Resources: []string{"leases.coordination.k8s.io"}, Faults: []faults.Fault{faults.Status{Code: 500}}})...)
 }
 
 // Run implements [controller.Shards].

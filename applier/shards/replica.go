@@ -75,7 +75,7 @@ func New(config *rest.Config, o Options) (*Replica, error) {
 		o.Duration, o.Deadline, o.Retry = 15*time.Second, 10*time.Second, 2*time.Second
 	}
 	if o.Client == nil {
-		config = rest.AddUserAgent(config, "leader-election")
+		config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
 		// A request that hangs must leave time for another one.
 		config.Timeout = max(o.Deadline/2, time.Second)
 		client, err := coordinationv1client.NewForConfig(config)
