@@ -127,6 +127,30 @@ func (r *replica) isolate(rules ...faults.Rule) {
 	r.proxy.Inject(append(rules, faults.Rule{Resources: []string{"leases.coordination.k8s.io"}, Faults: []faults.Fault{faults.Status{Code: 500}}})...)
 }
 
+// hasEnded reports whether a replica has ended.
+func (r *replica) hasEnded() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// report logs the replicas that run, and the latest terms.
+func (f *fleet) report() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.replicas {
+		if !r.hasEnded() {
+			f.t.Logf("%s runs", r.name)
+		}
+	}
+	for _, s := range f.terms[max(0, len(f.terms)-20):] {
+		f.t.Logf("%s executes shard %d from %s to %s", s.by.name, s.shard, clock(s.from), clock(s.to))
+	}
+}
+
 // Run implements [controller.Shards].
 func (r *replica) Run(ctx context.Context, work shards.Work) error {
 	defer r.of.ended(r)
