@@ -7,13 +7,19 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // Apply executes a graph. It returns an error only if the run didn't end by
 // itself: it timed out, was canceled or superseded, or couldn't begin. A graph
-// with failed nodes is a result with phase [engine.Stuck] and no error.
+// with failed nodes is a result with phase [engine.Stuck] and no error. A graph whose
+// objects are in another cluster is refused with a [*stored.DistantError], as in all
+// methods but [Applier.StatusOf] and those about the history.
 func (a *Applier) Apply(ctx context.Context, rg *v1alpha1.ResourceGraph, o Options) (*Result, error) {
-	stored, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
+	if err := stored.Refuse(rg); err != nil {
+		return nil, err
+	}
+	recorded, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +29,7 @@ func (a *Applier) Apply(ctx context.Context, rg *v1alpha1.ResourceGraph, o Optio
 	if o.Prune {
 		o.HandsOver = handsOver(rg, o.Siblings, o.Namespaced)
 	}
-	e, err := engine.New(rg, stored, o.Options)
+	e, err := engine.New(rg, recorded, o.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -81,9 +81,10 @@ func isRefused(err error) bool {
 	return errors.As(err, &f) && f.Reason == engine.ReasonClaimRefused
 }
 
-// claimsBySpec reports whether a graph in the cluster claims what its spec lists.
+// claimsBySpec reports whether a graph in the cluster claims what its spec lists, in the
+// same cluster.
 func claimsBySpec(rg *v1alpha1.ResourceGraph) bool {
-	return rg.DeletionTimestamp == nil && !rg.Spec.Suspend && rg.Labels[v1alpha1.LabelPaused] != "true"
+	return rg.DeletionTimestamp == nil && rg.Spec.KubeConfig == nil && !rg.Spec.Suspend && rg.Labels[v1alpha1.LabelPaused] != "true"
 }
 
 // claimForeign claims the objects that a run couldn't take, because they belong to

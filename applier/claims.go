@@ -43,6 +43,14 @@ func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []
 	if err != nil {
 		return inventory.Claims{}, "", err
 	}
+	// An object of the same name in another cluster is another object.
+	distant := map[inventory.Owner]bool{}
+	for _, rg := range stored {
+		if rg.Spec.KubeConfig != nil {
+			distant[inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}] = true
+		}
+	}
+	inventories = slices.DeleteFunc(inventories, func(inv *inventory.Inventory) bool { return distant[inv.Owner] })
 	// A graph that isn't applied yet claims objects by its spec. A sibling may be
 	// newer than the stored graph of the same name; then both count.
 	stored = slices.DeleteFunc(stored, func(rg *v1alpha1.ResourceGraph) bool { return !claimsBySpec(rg) })
@@ -77,8 +85,7 @@ func handsOver(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, n
 	}
 }
 
-// storedGraphs returns the ResourceGraphs of a namespace that aren't being
-// deleted. There are none if the cluster doesn't serve the kind.
+// storedGraphs returns the ResourceGraphs of a namespace. There are none if the cluster doesn't serve the kind.
 func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alpha1.ResourceGraph, error) {
 	list, err := a.Client.List(ctx, cluster.Selection{GVK: resourceGraphs, Namespace: namespace})
 	var noKind *cluster.NoKindError
@@ -94,9 +101,7 @@ func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alph
 		if err != nil {
 			return nil, fmt.Errorf("ResourceGraph %s/%s: %w", namespace, list.Objects[i].GetName(), err)
 		}
-		if rg.DeletionTimestamp == nil {
-			graphs = append(graphs, rg)
-		}
+		graphs = append(graphs, rg)
 	}
 	return graphs, nil
 }

@@ -1,12 +1,17 @@
 package applier
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/inventory"
 )
 
 // addClusterStatus adds the knowledge of the applier in the cluster to a state, as
@@ -24,6 +29,39 @@ func (s *State) addClusterStatus(rg *v1alpha1.ResourceGraph) {
 		}
 	}
 	s.Cause = s.clusterCause(rg, current)
+}
+
+// reportedStatus returns the state of a graph as the applier in the cluster reports it. The
+// objects are in another cluster, so they aren't looked at.
+func reportedStatus(rg *v1alpha1.ResourceGraph) (*State, error) {
+	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
+	e, err := engine.New(rg, &inventory.Inventory{Owner: owner}, engine.Options{Mode: engine.ModeStatus})
+	if err != nil {
+		return nil, err
+	}
+	current := rg.Status.ObservedGeneration == rg.Generation
+	s := &State{
+		Owner: owner, Source: SourceReported, Unfinished: rg.Status.Inventory != nil && !rg.Status.Inventory.Complete,
+		Ready: current && meta.IsStatusConditionTrue(rg.Status.Conditions, v1alpha1.ConditionReady),
+	}
+	needs := e.Dependencies()
+	for _, n := range e.Statuses() {
+		reported := rg.Status.NodeStates[n.ID]
+		n.Phase, n.Message = cmp.Or(reported.Phase, v1alpha1.NodePending), reported.Message
+		s.Nodes = append(s.Nodes, NodeState{n, needs[n.ID]})
+	}
+	for name, raw := range rg.Status.Outputs {
+		var value any
+		if err := json.Unmarshal(raw.Raw, &value); err != nil {
+			return nil, fmt.Errorf("graph %s: output %s: %w", owner, name, err)
+		}
+		if s.Outputs == nil {
+			s.Outputs = map[string]any{}
+		}
+		s.Outputs[name] = value
+	}
+	s.Cause = s.clusterCause(rg, current)
+	return s, nil
 }
 
 // clusterCause returns State.Cause. Current is set if the status is about the

@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/resolve"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // PlanOptions configure Plan.
@@ -118,13 +119,16 @@ func (a *Applier) Plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOp
 }
 
 func (a *Applier) plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOptions) (*Plan, error) {
-	stored, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
+	if err := stored.Refuse(rg); err != nil {
+		return nil, err
+	}
+	recorded, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
 	if err != nil {
 		return nil, err
 	}
 	o.Mode, o.ExplainInterval, o.PollInterval = engine.ModePlan, 0, 0
 	o.Namespaced = a.namespaced(ctx)
-	e, err := engine.New(rg, stored, o.Options)
+	e, err := engine.New(rg, recorded, o.Options)
 	if err != nil {
 		return nil, err
 	}

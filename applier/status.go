@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // State is the observed state of a graph.
@@ -54,6 +55,9 @@ const (
 	SourceGiven Source = "given"
 	// SourceCluster is a ResourceGraph in the cluster.
 	SourceCluster Source = "cluster"
+	// SourceReported is the status of a ResourceGraph whose objects are in another cluster,
+	// as the applier reports it.
+	SourceReported Source = "reported"
 	// SourceInventory is the inventory: its objects are known, and their desired
 	// state isn't.
 	SourceInventory Source = "inventory"
@@ -65,35 +69,44 @@ var ErrNoGraph = errors.New("there is no such graph")
 // Status observes a graph. It writes nothing: nodes that an apply would write are
 // Pending, with a message that says why.
 func (a *Applier) Status(ctx context.Context, rg *v1alpha1.ResourceGraph) (*State, error) {
-	stored, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
+	if err := stored.Refuse(rg); err != nil {
+		return nil, err
+	}
+	recorded, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
 	if err != nil {
 		return nil, err
 	}
-	return a.status(ctx, rg, stored)
+	return a.status(ctx, rg, recorded)
 }
 
 // StatusOf observes a graph by its name. The graph is read from the cluster; if it
-// isn't there, its inventory is used.
+// isn't there, its inventory is used. If its objects are in another cluster, the state is
+// the one that its status reports.
 func (a *Applier) StatusOf(ctx context.Context, owner inventory.Owner) (*State, error) {
-	stored, err := a.load(ctx, owner)
-	if err != nil {
+	recorded, err := a.load(ctx, owner)
+	var distant *stored.DistantError
+	if err != nil && !errors.As(err, &distant) {
 		return nil, err
 	}
 	rg, err := a.storedGraph(ctx, owner)
 	switch {
 	case err != nil:
 		return nil, err
+	case rg != nil && rg.Spec.KubeConfig != nil:
+		return reportedStatus(rg)
+	case distant != nil:
+		return nil, distant // the graph was deleted meanwhile
 	case rg != nil:
-		state, err := a.status(ctx, rg, stored)
+		state, err := a.status(ctx, rg, recorded)
 		if err == nil {
 			state.Source = SourceCluster
 			state.addClusterStatus(rg)
 		}
 		return state, err
-	case stored.Revision == "":
+	case recorded.Revision == "":
 		return nil, fmt.Errorf("graph %s: %w", owner, ErrNoGraph)
 	}
-	return a.recordedStatus(ctx, stored)
+	return a.recordedStatus(ctx, recorded)
 }
 
 // The engine looks up a cause only some time after it first observes that an

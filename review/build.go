@@ -238,7 +238,7 @@ func (p *pair) nodes() map[objectdiff.Key]string {
 		for i := range read.Nodes {
 			n := &read.Nodes[i]
 			gk := n.GroupKind()
-			ids[objectdiff.Key{Group: gk.Group, Kind: gk.Kind, Namespace: n.Object.Namespace, Name: n.Object.Name}] = n.ID
+			ids[objectdiff.Key{Group: gk.Group, Kind: gk.Kind, Namespace: n.Object.Namespace, Name: n.Object.Name, Cluster: graph.Cluster(p.head.Graph)}] = n.ID
 		}
 	}
 	return ids

@@ -23,8 +23,24 @@ func (g *Graph) checkPolicies(add addFunc) {
 	if name := spec.ServiceAccountName; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
 		add("", "spec.serviceAccountName", fmt.Sprintf("%q is not the name of a service account", name), "")
 	}
+	if spec.KubeConfig != nil {
+		checkSecretKey(spec.KubeConfig.SecretRef, add)
+	}
 	if spec.Adopt != nil {
 		checkAdopt(spec.Adopt, add)
+	}
+}
+
+// checkSecretKey rejects names that no Secret and no key of a Secret can have.
+func checkSecretKey(ref v1alpha1.SecretKeyReference, add addFunc) {
+	const path = "spec.kubeConfig.secretRef."
+	if ref.Name == "" {
+		add("", path+"name", "is missing", "")
+	} else if len(validation.IsDNS1123Subdomain(ref.Name)) > 0 {
+		add("", path+"name", fmt.Sprintf("%q is not the name of a Secret", ref.Name), "")
+	}
+	if ref.Key != "" && len(validation.IsConfigMapKey(ref.Key)) > 0 {
+		add("", path+"key", fmt.Sprintf("%q is not a key of a Secret", ref.Key), "")
 	}
 }
 

@@ -42,16 +42,36 @@ func (c *Claims) Add(at problem.Position, owned []string) []Clash {
 	return clashes
 }
 
+// Cluster names the cluster of a graph's objects by its kubeconfig, as in "cluster of
+// Secret shop/prod". It is "" for the cluster of the graph. Objects of the same name in
+// clusters of different names are different objects.
+func Cluster(rg *v1alpha1.ResourceGraph) string {
+	if rg.Spec.KubeConfig == nil {
+		return ""
+	}
+	ref := rg.Spec.KubeConfig.SecretRef
+	name := "cluster of Secret " + rg.Namespace + "/" + ref.Name
+	if ref.Key != "" {
+		name += ", key " + ref.Key
+	}
+	return name
+}
+
 // Owned returns the objects that the graph makes its own, in the form KIND.GROUP
 // NAMESPACE/NAME without the parts that are empty, such as "deployment.apps
-// shop/web" and "namespace/shop". Versions don't matter for identity. Objects that
-// are only read are left out, and so are those that spec.adopt lists or mirrors: to
+// shop/web" and "namespace/shop". Versions don't matter for identity. An object in
+// another cluster is followed by that: "service shop/web (cluster of Secret shop/prod)".
+// Objects that are only read are left out, and so are those that spec.adopt lists or mirrors: to
 // list an object there hands it over from another graph on purpose. If the scope of
 // a kind is unknown, the graph's namespace is assumed.
 func (g *Graph) Owned() []string {
 	adopt := g.source.Spec.Adopt
 	if adopt != nil && adopt.Strategy == v1alpha1.AdoptMirror {
 		return nil
+	}
+	where := ""
+	if cluster := Cluster(g.source); cluster != "" {
+		where = " (" + cluster + ")"
 	}
 	adopted := map[string]bool{}
 	if adopt != nil {
@@ -66,7 +86,7 @@ func (g *Graph) Owned() []string {
 			continue
 		}
 		if key := g.objectKey(n); !adopted[key] {
-			owned = append(owned, key)
+			owned = append(owned, key+where)
 		}
 	}
 	return owned

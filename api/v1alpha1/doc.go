@@ -104,6 +104,10 @@ const (
 	// AnnotationAccount on a graph with LabelOperator is the service account of its
 	// Transform, in the namespace of pequod-manager. Only pequod-manager may set it.
 	AnnotationAccount = "pequod.io/account"
+	// AnnotationCluster on a graph with spec.kubeConfig is the UID of the namespace
+	// kube-system in the cluster that has the objects. pequod-applier sets it with the
+	// finalizer.
+	AnnotationCluster = "pequod.io/cluster"
 	// AnnotationAppliedBy on a graph that pequod-manager made is the object of Flux that has
 	// applied its instance, for example Kustomization/flux-system/apps.
 	AnnotationAppliedBy = "pequod.io/applied-by"

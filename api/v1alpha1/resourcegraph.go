@@ -35,6 +35,8 @@ type ResourceGraph struct {
 // ResourceGraphSpec is the desired state of a ResourceGraph. It contains no
 // timestamps and no data about the machine that rendered it, so rendering the same
 // input twice yields the same bytes.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.kubeConfig) == has(oldSelf.kubeConfig)",fieldPath=".kubeConfig",message="can't be added or removed: the objects would stay in the other cluster; delete the graph and create it again"
 type ResourceGraphSpec struct {
 	// sourceRef is the instance that the graph was rendered from.
 	//
@@ -57,6 +59,12 @@ type ResourceGraphSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+	// kubeConfig is the cluster of the objects: another one than that of the graph. The
+	// field can't be added, changed or removed later, because the objects would stay
+	// behind. pequod-applier executes such graphs, and no other program does.
+	//
+	// +optional
+	KubeConfig *KubeConfigReference `json:"kubeConfig,omitempty"`
 	// deletionPolicy is the default for objects that leave the graph and for the
 	// objects of a deleted graph: Delete or Orphan. Nodes can override it. With the
 	// default, Delete, PersistentVolumeClaims, Namespaces and
@@ -76,6 +84,30 @@ type ResourceGraphSpec struct {
 	//
 	// +structType=atomic
 	Graph Graph `json:"graph"`
+}
+
+// KubeConfigReference names the kubeconfig of another cluster. The fields are those of
+// Flux.
+//
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="can't be changed: the objects would stay in the other cluster; delete the graph and create it again"
+type KubeConfigReference struct {
+	// secretRef is the Secret with the kubeconfig. The service account of the graph must
+	// be allowed to get it.
+	SecretRef SecretKeyReference `json:"secretRef"`
+}
+
+// SecretKeyReference names a value of a Secret in the namespace of the graph.
+type SecretKeyReference struct {
+	// name is the name of the Secret.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// key is the key of the value. Defaults to value or, if the Secret doesn't have it,
+	// value.yaml.
+	//
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
 }
 
 // PlatformRef identifies the module that a graph was rendered from.

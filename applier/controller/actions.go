@@ -13,7 +13,6 @@ import (
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
-	"github.com/pequod-io/pequod/inventory"
 )
 
 // errCrowded is the result of an Explain while many requests wait, or other graphs
@@ -62,7 +61,8 @@ func (r *run) start(a *engine.Action) {
 			return
 		}
 		hurried, account := r.host.hurried(), r.host.serviceAccount()
-		r.requests.start(func(ctx context.Context) func() {
+		place := r.host.place()
+		r.requests.startIn(place, func(ctx context.Context) func() {
 			if hurried {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, shortTimeout)
@@ -73,7 +73,7 @@ func (r *run) start(a *engine.Action) {
 			took := time.Since(began)
 			if o.Object != nil && a.Verb != engine.Compare {
 				gvk := schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind}
-				r.share.Saw(account, gvk, a.Key, o.Object.GetResourceVersion())
+				place.Saw(account, gvk, a.Key, o.Object.GetResourceVersion())
 			}
 			return func() { r.done(a, o, took) }
 		})
@@ -122,7 +122,7 @@ func (r *run) do(ctx context.Context, a *engine.Action) (o engine.Outcome) {
 // survey reads all objects of the graph.
 func (r *run) survey(a *engine.Action) {
 	r.requests.add()
-	r.share.Survey(share.Survey{
+	r.host.place().Survey(share.Survey{
 		Graph: r.host, Targets: a.Targets, Recorded: r.inventory.Revision != "" && !a.Search,
 		Alone: func(ctx context.Context) engine.Outcome { return r.do(ctx, a) },
 		Found: func(objects []*unstructured.Unstructured) {
@@ -149,11 +149,15 @@ func (r *run) survey(a *engine.Action) {
 // occupies no slot of the graph in the pool while it waits for the answer.
 func (r *run) loadClaims(a *engine.Action) {
 	r.requests.add()
-	r.share.Listings(r.host.serviceAccount(), r.executor.Client, func(l *inventory.Listings, err error) {
+	client, ref := r.executor.Client, clusterOf(r.graph)
+	if home := r.host.home(); home != nil {
+		client = home
+	}
+	r.share.Listings(r.host.serviceAccount(), client, func(l share.Listings, err error) {
 		r.requests.answer(func() {
 			o := engine.Outcome{Err: err}
 			if err == nil {
-				o.Claims = l.Besides(r.host.Owner())
+				o.Claims = l[ref].Besides(r.host.Owner())
 			}
 			r.engine.Done(*a, o)
 		})

@@ -88,6 +88,7 @@ func (c *controller) runShared(ctx context.Context) error {
 	if c.AtRest != nil {
 		go c.noticeRest(ctx)
 	}
+	c.destinations.begin(ctx)
 	if c.Shards != nil {
 		return c.runSharded(ctx)
 	}

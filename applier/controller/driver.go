@@ -28,9 +28,13 @@ type driver struct {
 	run   *run // nil if nothing has to be done
 	graph knownGraph
 	// account is the service account, zero if it isn't known. Graphs share it.
-	account  unique.Handle[share.Account]
-	restarts int // part of the current goal
-	retries  retries
+	account unique.Handle[share.Account]
+	// destination is the cluster of the objects, and secret has its kubeconfig. Both are
+	// nil if the objects are in the cluster of the graph.
+	destination *destination
+	secret      *kubeConfigSecret
+	restarts    int // part of the current goal
+	retries     retries
 	// limits are those of writes for the last request of a user; nil until they are needed.
 	limits     *engine.Damper
 	leaving    *engine.Departures
@@ -53,10 +57,11 @@ type driver struct {
 type accountEvent int8
 
 const (
-	noAccountEvent accountEvent = iota
-	accountCreated              // the graph can't be executed before
-	accountDeleted              // the account may not delete the graph's objects
-	accountAllowed              // the account may not be used; [controller.retryRefused] tells
+	noAccountEvent    accountEvent = iota
+	accountCreated                 // the graph can't be executed before
+	accountDeleted                 // the account may not delete the graph's objects
+	accountAllowed                 // the account may not be used; [controller.retryRefused] tells
+	kubeConfigChanged              // the cluster of the objects can't be used; [driver.secretRead] tells
 )
 
 // happenedIn reports whether an observation of the account shows that it happened.

@@ -30,24 +30,37 @@ func (d *driver) serviceAccount() share.Account {
 
 // setAccount implements host. The client of an account is kept as long as a
 // driver uses it.
-func (d *driver) setAccount(a share.Account) {
-	old := d.serviceAccount()
-	if a == old {
+func (d *driver) setAccount(a share.Account, to *destination) {
+	old, from := d.serviceAccount(), d.destination
+	if a == old && to == from {
 		return
 	}
 	if old != (share.Account{}) {
-		d.share.Drop(old)
+		d.place().Drop(old)
+		if from != nil {
+			d.share.Drop(old)
+		}
 	}
-	d.account = unique.Handle[share.Account]{}
+	if to != from && from != nil {
+		d.unsubscribe()
+		d.destinations.drop(from)
+	}
+	if to != from && to != nil {
+		d.destinations.retain(to)
+	}
+	d.account, d.destination = unique.Handle[share.Account]{}, to
 	if a != (share.Account{}) {
 		d.account = unique.Make(a)
-		d.share.Retain(a)
+		d.place().Retain(a)
+		if to != nil {
+			d.share.Retain(a)
+		}
 	}
 }
 
 // subscribe implements host. It replaces all earlier subscriptions.
 func (d *driver) subscribe(client *cluster.Client, targets []engine.Target) bool {
-	polled, missed := d.share.Subscribe(d, d.serviceAccount(), client, targets)
+	polled, missed := d.place().Subscribe(d, d.serviceAccount(), client, targets)
 	d.objects.track(targets, polled)
 	d.awaits = noAccountEvent
 	return d.objects.reread(missed)
@@ -180,7 +193,10 @@ func (d *driver) await(e accountEvent) {
 // unsubscribe ends all subscriptions.
 func (d *driver) unsubscribe() {
 	d.share.Unsubscribe(d)
-	d.share.SetLeaving(d, nil)
+	if d.destination != nil {
+		d.place().Unsubscribe(d)
+	}
+	d.place().SetLeaving(d, nil)
 	d.awaits, d.pruneAt = noAccountEvent, time.Time{}
 }
 

@@ -56,11 +56,11 @@ const pollInterval = 5 * time.Second
 // when to call it again, zero for not at all.
 func (d *driver) poll(now time.Time) time.Time {
 	due, next := d.objects.due(now, d.pollEvery(now))
-	account := d.serviceAccount()
+	account, place := d.serviceAccount(), d.place()
 	for _, s := range due {
-		d.share.Continue(d, func(ctx context.Context) { d.list(ctx, account, s) })
+		place.Continue(d, func(ctx context.Context) { d.list(ctx, place, account, s) })
 	}
-	return next
+	return earliest(next, d.pollSecret(now))
 }
 
 // pollEvery returns the time between two polls. The longer a run lasts, the less
@@ -75,8 +75,8 @@ func (d *driver) pollEvery(now time.Time) time.Duration {
 
 // list lists the objects of a selection as the graph's account. Errors are
 // dropped: the next poll tries again.
-func (d *driver) list(ctx context.Context, a share.Account, s share.Selection) {
-	client, err := d.share.Client(ctx, a, false)
+func (d *driver) list(ctx context.Context, place *share.Share, a share.Account, s share.Selection) {
+	client, err := place.Client(ctx, a, false)
 	if err != nil || client == nil {
 		return
 	}

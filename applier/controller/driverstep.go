@@ -115,6 +115,7 @@ func (d *driver) begin(g goal, requested string, now time.Time) (time.Time, bool
 	}
 	if g.verb == verbNone || g.verb == verbSuspend {
 		d.unsubscribe()
+		d.watchSecret(nil)
 		d.objects.forget()
 		if g.verb == verbNone {
 			d.settled, d.graph.graph = true, nil
@@ -149,6 +150,7 @@ func (d *driver) idle(now time.Time) time.Time {
 // end ends the driver of a deleted graph. There is no run.
 func (d *driver) end() stepResult {
 	d.unsubscribe()
-	d.setAccount(share.Account{})
+	d.watchSecret(nil)
+	d.setAccount(share.Account{}, nil)
 	return stepResult{ended: true}
 }

@@ -112,6 +112,8 @@ func awaitedBy(reason string) accountEvent {
 		return accountCreated
 	case reasonAccountRefused:
 		return accountAllowed
+	case reasonKubeConfigMissing, reasonKubeConfigRefused, reasonKubeConfigInvalid, reasonClusterUnavailable, reasonClusterChanged:
+		return kubeConfigChanged
 	}
 	return noAccountEvent
 }

@@ -30,6 +30,8 @@ type claimant struct {
 type handOvers struct {
 	*services
 	owner inventory.Owner
+	// destination is the cluster of the objects, nil for that of the graph.
+	destination *destination
 	// report is called by any goroutine when an object was handed over to a graph.
 	report func(engine.Action, *v1alpha1.ResourceGraph)
 
@@ -48,7 +50,7 @@ func (h *handOvers) claimant(ctx context.Context, owner inventory.Owner) (claima
 	if c, ok := h.known[owner]; ok && h.now().Sub(c.readAt) < claimantAge {
 		return c, nil
 	}
-	c, err := h.readClaimant(ctx, owner)
+	c, err := h.readClaimant(ctx, owner, h.destination)
 	if err != nil {
 		return claimant{}, err
 	}
@@ -57,7 +59,7 @@ func (h *handOvers) claimant(ctx context.Context, owner inventory.Owner) (claima
 	return c, nil
 }
 
-func (s *services) readClaimant(ctx context.Context, owner inventory.Owner) (claimant, error) {
+func (s *services) readClaimant(ctx context.Context, owner inventory.Owner, destination *destination) (claimant, error) {
 	rg, err := s.graphs.Get(ctx, types.NamespacedName(owner))
 	switch {
 	case apierrors.IsNotFound(err):
@@ -78,8 +80,14 @@ func (s *services) readClaimant(ctx context.Context, owner inventory.Owner) (cla
 	if err := s.findAccount(ctx, p, false); err != nil {
 		return claimant{}, err
 	}
-	if p.client == nil {
+	if err := s.findDestination(ctx, p); err != nil {
+		return claimant{}, err
+	}
+	switch {
+	case p.client == nil:
 		return claimant{reason: p.message}, nil
+	case p.destination != destination:
+		return claimant{reason: "its objects are in another cluster"}, nil
 	}
 	rg.Spec = v1alpha1.ResourceGraphSpec{} // large, and not used any more
 	return claimant{graph: rg, client: p.client}, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/stored"
@@ -17,24 +18,30 @@ import (
 // graphs that aren't in the cluster: every tenant who may write ConfigMaps could
 // write one.
 //
+// Objects in different clusters are different objects, so there is a listing per cluster.
+//
 // A claim only makes the other graph a candidate; [handOvers.handOver] checks whether it
 // can take the object.
-func (s *services) listings(ctx context.Context, namespace string, client *cluster.Client) (*inventory.Listings, error) {
-	var all []*inventory.Inventory
-	var large []*v1alpha1.ResourceGraph // without their specs
+func (s *services) listings(ctx context.Context, namespace string, client *cluster.Client) (share.Listings, error) {
+	all := map[v1alpha1.SecretKeyReference][]*inventory.Inventory{}
+	var large []*v1alpha1.ResourceGraph // with no more of their specs than the cluster
 	err := s.graphs.List(ctx, namespace, func(rg *v1alpha1.ResourceGraph) {
 		if rg.DeletionTimestamp != nil || seenGraphOf(rg).suspended {
 			return
 		}
 		owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
-		desired := engine.DesiredEntries(rg, s.namespaced)
+		ref, kinds := clusterOf(rg), s.own.Kinds()
+		if rg.Spec.KubeConfig != nil {
+			kinds = s.destinations.kinds(namespace, ref)
+		}
+		desired := engine.DesiredEntries(rg, scopes(kinds))
 		if in := rg.Status.Inventory; in != nil {
 			desired = withUIDs(desired, inventory.OfStatus(owner, in))
 			if !stored.InStatus(in) {
-				large = append(large, &v1alpha1.ResourceGraph{ObjectMeta: rg.ObjectMeta, Status: rg.Status})
+				large = append(large, &v1alpha1.ResourceGraph{ObjectMeta: rg.ObjectMeta, Spec: v1alpha1.ResourceGraphSpec{KubeConfig: rg.Spec.KubeConfig}, Status: rg.Status})
 			}
 		}
-		all = append(all, &inventory.Inventory{Owner: owner, Entries: desired})
+		all[ref] = append(all[ref], &inventory.Inventory{Owner: owner, Entries: desired})
 	})
 	if err != nil {
 		return nil, err
@@ -43,14 +50,18 @@ func (s *services) listings(ctx context.Context, namespace string, client *clust
 		// An inventory that can't be read is the failure of its own graph. The claims
 		// in its spec count all the same.
 		if inv, err := stored.New(client.REST()).LoadOf(ctx, rg); err == nil {
-			for _, claims := range all {
+			for _, claims := range all[clusterOf(rg)] {
 				if claims.Owner == inv.Owner {
 					claims.Entries = withUIDs(claims.Entries, inv)
 				}
 			}
 		}
 	}
-	return inventory.ListingsOf(all), nil
+	listings := share.Listings{}
+	for ref, inventories := range all {
+		listings[ref] = inventory.ListingsOf(inventories)
+	}
+	return listings, nil
 }
 
 // withUIDs returns the desired entries of a graph with the UIDs of its inventory.

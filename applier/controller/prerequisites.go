@@ -30,7 +30,13 @@ type prerequisites struct {
 	version string // of the graph; newer than graph if the finalizer was added
 
 	account share.Account
-	client  *cluster.Client // acts as the account
+	home    *cluster.Client // acts as the account in the cluster of the graph
+	client  *cluster.Client // acts as the account in the cluster of the objects
+	// destination is the cluster of the objects, and cluster its UID, if that isn't the
+	// cluster of the graph. Secret has the kubeconfig.
+	destination *destination
+	cluster     string
+	secret      *kubeConfigSecret
 	// message explains why there is no client, and is empty if there is one. A graph
 	// that is being deleted is then abandoned: its objects stay. Any other graph is
 	// stalled for reason until it is changed or its account is created.
@@ -75,21 +81,36 @@ func (s *services) readPrerequisites(
 	if err := s.findAccount(ctx, p, v != verbExecute); err != nil || p.reason != "" {
 		return p, err
 	}
-	known := graphs.HasFinalizer(graph)
-	if v == verbExecute && !known {
-		p.past = neverApplied
-		updated, version, err := s.graphs.AddFinalizer(ctx, graph)
+	if err := s.findDestination(ctx, p); err != nil || p.secret != nil {
+		return p, err // what is left follows when it is known which cluster it is
+	}
+	return p, s.readInventory(ctx, p, v)
+}
+
+// readInventory is the second part of readPrerequisites.
+func (s *services) readInventory(ctx context.Context, p *prerequisites, v verb) error {
+	p.inventories = stored.New(p.home.REST())
+	if p.destination != nil && v == verbExecute {
+		if err := p.refuseRecorded(ctx); err != nil || p.reason != "" {
+			return err
+		}
+	}
+	known := graphs.HasFinalizer(p.graph)
+	if v == verbExecute && (!known || p.graph.Annotations[v1alpha1.AnnotationCluster] != p.cluster) {
+		if !known {
+			p.past = neverApplied
+		}
+		updated, version, err := s.graphs.AddFinalizer(ctx, p.graph, p.cluster)
 		if err != nil {
-			return p, err
+			return err
 		}
 		p.graph, p.version = updated, version
 	}
-	p.inventories = stored.New(p.client.REST())
 	if p.past == neverApplied && p.graph.Status.Inventory == nil {
 		// It has an inventory only if pequod apply has stored one. See lookUp.
-		return p, nil
+		return nil
 	}
-	return p, p.load(ctx, known)
+	return p.load(ctx, known)
 }
 
 // load reads the inventory. Known is set if an applier has executed the graph before.
@@ -130,7 +151,7 @@ func (s *services) findAccount(ctx context.Context, p *prerequisites, verify boo
 	if err != nil {
 		return err
 	}
-	p.account, p.client = a, client
+	p.account, p.home, p.client = a, client, client
 	if client == nil {
 		p.reason = reasonAccountMissing
 		p.message = fmt.Sprintf("service account %s of namespace %s doesn't exist", a.Name, a.Namespace)

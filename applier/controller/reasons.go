@@ -15,6 +15,18 @@ const (
 	// reasonAccountRefused: pequod-manager can't be sure that it made the graph itself, so
 	// it may not use the account of a Transform.
 	reasonAccountRefused = "ServiceAccountRefused"
+	// reasonKubeConfigMissing: the Secret of spec.kubeConfig, or its key, doesn't exist.
+	reasonKubeConfigMissing = "KubeConfigMissing"
+	// reasonKubeConfigRefused: the account may not read the Secret, or the program doesn't
+	// execute graphs with spec.kubeConfig.
+	reasonKubeConfigRefused = "KubeConfigRefused"
+	// reasonKubeConfigInvalid: the Secret has no kubeconfig that may be used.
+	reasonKubeConfigInvalid = "KubeConfigInvalid"
+	// reasonClusterUnavailable: the other cluster didn't tell which one it is.
+	reasonClusterUnavailable = "ClusterUnavailable"
+	// reasonClusterChanged: the objects are in another cluster than the one that the
+	// kubeconfig leads to.
+	reasonClusterChanged = "ClusterChanged"
 	// reasonCrossNamespace: an object is outside the graph's namespace, which
 	// Options.NoCrossNamespace forbids.
 	reasonCrossNamespace = "CrossNamespace"

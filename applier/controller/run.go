@@ -79,9 +79,16 @@ type host interface {
 	share.Graph
 	// post makes the worker call a function in the next step.
 	post(func())
-	// setAccount sets the service account that the graph is executed as, and
-	// serviceAccount returns it.
-	setAccount(share.Account)
+	// setAccount sets the service account that the graph is executed as, and the cluster
+	// of its objects, nil for that of the graph; serviceAccount returns the account.
+	setAccount(share.Account, *destination)
+	// watchSecret makes another run begin when the kubeconfig in a Secret changes.
+	watchSecret(*kubeConfigSecret)
+	// place returns what graphs share in the cluster of the objects.
+	place() *share.Share
+	// home returns the client of the account in the cluster of the graph, nil if the
+	// objects are there, too.
+	home() *cluster.Client
 	serviceAccount() share.Account
 	// subscribe makes the driver receive observations of the targets. It returns
 	// true if the engine has to read objects again, because events were missed.
@@ -148,14 +155,24 @@ func (r *run) prepare(graph *v1alpha1.ResourceGraph) {
 	r.requests.begin(func(ctx context.Context) func() {
 		p, err := r.readPrerequisites(ctx, r.host.Owner(), r.goal.verb, graph)
 		return func() {
-			if err == nil && p.client != nil && p.inventory == nil && !r.ended() {
-				r.noteUnrecorded(p)
-				r.lookUp(p)
+			if err == nil && p.destination != nil && !r.ended() {
+				r.identify(p)
 				return
 			}
-			r.prepared(p, err)
+			r.complete(p, err)
 		}
 	})
+}
+
+// complete takes the prerequisites of the run, if a new graph's inventory isn't still to be
+// looked up.
+func (r *run) complete(p *prerequisites, err error) {
+	if err == nil && p.client != nil && p.inventory == nil && !r.ended() {
+		r.noteUnrecorded(p)
+		r.lookUp(p)
+		return
+	}
+	r.prepared(p, err)
 }
 
 // noteUnrecorded notes that the run has begun to execute a graph that was never
@@ -170,7 +187,7 @@ func (r *run) noteUnrecorded(p *prerequisites) {
 // created together share one read that finds out which of them have one.
 func (r *run) lookUp(p *prerequisites) {
 	r.requests.add()
-	r.share.Index(p.account, p.client, func(index configmap.Index, err error) {
+	r.share.Index(p.account, p.home, func(index configmap.Index, err error) {
 		r.requests.answer(func() {
 			switch {
 			case r.ended():
@@ -207,14 +224,15 @@ func (r *run) prepared(p *prerequisites, err error) {
 	}
 	// The graph isn't kept by the driver: the run has it now.
 	r.host.graphRead(p.version)
-	r.host.setAccount(p.account)
+	r.host.setAccount(p.account, p.destination)
+	r.host.watchSecret(p.secret)
 	r.graph, r.status.stored = p.graph, p.graph.Status
 	r.inventories, r.inventory, r.past = p.inventories, p.inventory, p.past
 	if owned, ok := r.host.unrecordedGraph(p.graph.UID); ok && r.past == inventoryLost {
 		r.past, r.inventory.Entries = executedBefore, owned
 	}
 	r.executor = newExecutor(r.services, p.client, &handOvers{
-		services: r.services, owner: r.host.Owner(), known: map[inventory.Owner]claimant{},
+		services: r.services, owner: r.host.Owner(), destination: p.destination, known: map[inventory.Owner]claimant{},
 		report: func(a engine.Action, to *v1alpha1.ResourceGraph) { r.host.post(func() { r.report.handedOver(a, to) }) },
 	}, r.began)
 	r.recordConditions()
@@ -222,7 +240,7 @@ func (r *run) prepared(p *prerequisites, err error) {
 	switch {
 	case r.goal.verb == verbSuspend:
 		r.suspend()
-	case p.client == nil && r.deleting():
+	case p.client == nil && r.deleting() && (p.graph.Spec.KubeConfig == nil || p.reason == "" || r.goal.verb == verbOrphan):
 		r.orphan(p.message)
 	case p.reason != "":
 		r.stall(p.reason, p.message)
@@ -292,10 +310,10 @@ func (r *run) buildEngine() bool {
 		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff,
 		// The finalizer shows that the graph was executed.
 		NeverApplied: r.past == neverApplied, IntentImplied: leavesRoom(r.graph), Applied: r.past == inventoryLost,
-		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan,
+		Namespaced: scopes(r.executor.Client.Kinds()), Orphan: r.goal.verb == verbOrphan,
 		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace, Departures: r.host.departures(), Wall: r.Wall, Damper: r.host.damper(),
 	}
-	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool { return r.share.Leaves(r.host, key, owner) }
+	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool { return r.host.place().Leaves(r.host, key, owner) }
 	if r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {
 		options.Drift = engine.ReportDriftedFields
 	}
@@ -375,7 +393,7 @@ func outside(key inventory.Key) string {
 // true if the engine has to read objects again. Other graphs learn which objects
 // leave this one.
 func (r *run) subscribe() bool {
-	r.share.SetLeaving(r.host, r.engine.Leaving())
+	r.host.place().SetLeaving(r.host, r.engine.Leaving())
 	return r.host.subscribe(r.executor.Client, r.engine.Tracked())
 }
 
@@ -387,7 +405,7 @@ func (r *run) claim() {
 	for i, t := range targets {
 		keys[i] = t.Key
 	}
-	r.share.Claim(r.host, keys)
+	r.host.place().Claim(r.host, keys)
 }
 
 // base returns what a new status starts from.

@@ -19,17 +19,25 @@ type services struct {
 	own    *cluster.Client // acts as the applier itself
 	graphs *graphs.Client
 	share  *share.Share
-	events events.EventRecorder
-	log    logr.Logger
+	// destinations are the clusters of graphs whose objects aren't in their own cluster.
+	destinations *destinations
+	events       events.EventRecorder
+	log          logr.Logger
 	// progress limits the writes of the statuses of graphs that are being executed.
 	progress *progress
 	now      func() time.Time
 }
 
-// namespaced reports the scope of a kind, and whether it is known.
-func (s *services) namespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
-	kind, known := s.own.Kinds().Cached(gvk)
-	return kind.Namespaced, known
+// scopes returns a function that reports the scope of a kind in a cluster, and whether it
+// is known.
+func scopes(kinds *cluster.Kinds) func(schema.GroupVersionKind) (namespaced, known bool) {
+	return func(gvk schema.GroupVersionKind) (namespaced, known bool) {
+		if kinds == nil {
+			return false, false
+		}
+		kind, known := kinds.Cached(gvk)
+		return kind.Namespaced, known
+	}
 }
 
 // restartGrace is the rest of a grace period after the applier has started: etcd may have

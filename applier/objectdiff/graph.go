@@ -67,7 +67,7 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 			return nil, fmt.Errorf("node %s: %w", n.ID, err)
 		}
 		// The graph's namespace is the default for objects that set none.
-		key.Namespace = n.Object.Namespace
+		key.Namespace, key.Cluster = n.Object.Namespace, graph.Cluster(rg)
 		o := Object{Key: key, File: file, graph: self.name(), body: normalize(key, resource, true), node: nodeSettings(node), source: source}
 		o.policy.orphaned = n.Orphaned(rg.Spec.DeletionPolicy)
 		o.policy.kept = graph.KeepReason(resource)

@@ -15,9 +15,11 @@ import (
 
 // Key identifies an object. It has no version, because the API server serves one
 // object in several versions. Group is empty for the core group. Namespace is
-// empty for cluster-scoped objects, and for objects whose manifest sets none.
+// empty for cluster-scoped objects, and for objects whose manifest sets none. Cluster is
+// empty for the cluster of the graph, see [graph.Cluster].
 type Key struct {
 	Group, Kind, Namespace, Name string
+	Cluster                      string
 }
 
 // Object is an object as one side of a comparison has it. [FromManifest],
@@ -46,7 +48,7 @@ type policy struct {
 // Compare orders keys by namespace, kind, group and name.
 func (k Key) Compare(l Key) int {
 	return cmp.Or(cmp.Compare(k.Namespace, l.Namespace), cmp.Compare(k.Kind, l.Kind),
-		cmp.Compare(k.Group, l.Group), cmp.Compare(k.Name, l.Name))
+		cmp.Compare(k.Group, l.Group), cmp.Compare(k.Name, l.Name), cmp.Compare(k.Cluster, l.Cluster))
 }
 
 // kind returns the kind, followed by its group unless it is built into Kubernetes or
@@ -59,12 +61,17 @@ func (k Key) kind() string {
 	return k.Kind + "." + k.Group
 }
 
-// name returns the name, preceded by the namespace if there is one.
+// name returns the name, preceded by the namespace if there is one, and followed by the
+// cluster if it isn't that of the graph.
 func (k Key) name() string {
-	if k.Namespace == "" {
-		return k.Name
+	name := k.Name
+	if k.Namespace != "" {
+		name = k.Namespace + "/" + name
 	}
-	return k.Namespace + "/" + k.Name
+	if k.Cluster != "" {
+		name += " (" + k.Cluster + ")"
+	}
+	return name
 }
 
 // String returns the name of the object in messages: Deployment default/web.

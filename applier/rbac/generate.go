@@ -125,6 +125,12 @@ func (g *generator) addGraph(rg *v1alpha1.ResourceGraph) {
 		own.allow(target{group: v1alpha1.Group, resource: "resourcegraphs"}, "get", "list")
 		own.allow(target{group: v1alpha1.Group, resource: "resourcegraphs/status"}, "patch")
 	}
+	if ref := rg.Spec.KubeConfig; ref != nil {
+		own.allow(target{resource: "secrets", name: ref.SecretRef.Name}, "get", "list", "watch")
+		g.notes = append(g.notes, fmt.Sprintf(
+			"graph %s/%s: the objects are in the %s, which needs roles of its own: generate them from the graph without spec.kubeConfig", rg.Namespace, rg.Name, graph.Cluster(rg)))
+		return
+	}
 	read := graph.Read(rg)
 	for i := range read.Nodes {
 		n := &node{Node: &read.Nodes[i], graph: rg}

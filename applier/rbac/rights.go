@@ -50,7 +50,7 @@ func (r Right) String() string {
 // NodeRight is a right that a node of a graph needs.
 type NodeRight struct {
 	Right
-	// Node is the id of the first node that needs the right.
+	// Node is the id of the first node that needs the right, "" for spec.kubeConfig.
 	Node string
 	// Escalation marks a right that no request uses: the API server demands it of users
 	// who write roles and bindings.
@@ -70,10 +70,17 @@ var ErrTooManyRights = fmt.Errorf("the nodes of the graph need more than %d righ
 // only after the apply. The resources precede those that the graph defines: a definition
 // in a graph must not turn the rights on a kind of the cluster into other rights.
 //
+// What a graph does in another cluster is the business of the rights there. Here its author
+// needs the right to get the Secret with the kubeconfig, as its account does.
+//
 // The error joins an [*UnknownKindError] for every kind whose resource isn't known; the
 // rights of all other nodes are then returned, too.
 func Rights(rg *v1alpha1.ResourceGraph, resources Resources) ([]NodeRight, error) {
 	r := rights{seen: map[Right]bool{}}
+	if ref := rg.Spec.KubeConfig; ref != nil {
+		r.add("", false, Right{Verb: "get", Resource: "secrets", Namespace: rg.Namespace, Name: ref.SecretRef.Name})
+		return r.all, nil
+	}
 	known := Resources{}
 	known.defineFromGraph(rg)
 	maps.Copy(known, resources)

@@ -16,6 +16,7 @@ import (
 	"github.com/pequod-io/pequod/cli/progress"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // applyOptions are the flags of apply. diff has the same prune, allow-empty and
@@ -99,7 +100,7 @@ finished and recorded; a second interrupt exits at once.`,
 // run reads all graphs before it sends the first request, so that invalid input
 // changes nothing in the cluster. The steps are:
 //
-//   - Check the flags, read and render the input, refuse suspended graphs.
+//   - Check the flags, read and render the input, refuse graphs that can't be applied.
 //   - With --dry-run, print the plans and stop.
 //   - Open the display of progress, and apply the graphs concurrently.
 //   - Print summaries and outputs; the exit code is the highest of all graphs.
@@ -121,7 +122,7 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseSuspended(graphs); err != nil {
+	if err := refuse(graphs); err != nil {
 		return err
 	}
 	if o.dryRun != "none" {
@@ -169,10 +170,10 @@ func (o *applyOptions) runDry(ctx context.Context, env command.Env, graphs []inp
 	return execute.DryRun(ctx, env, a, graphs, o.dryRun, opts)
 }
 
-// refuseSuspended returns a problem for each suspended graph. If one graph is
-// suspended, none is applied: spec.suspend stops a graph on purpose, and an apply
-// from here must not get around that.
-func refuseSuspended(graphs []input.Graph) error {
+// refuse returns a problem for each graph that is suspended, or whose objects are in another
+// cluster. If there is one, none is applied: spec.suspend stops a graph on purpose, and an
+// apply from here must not get around that.
+func refuse(graphs []input.Graph) error {
 	var ps problem.List
 	for _, g := range graphs {
 		if g.Spec.Suspend {
@@ -180,6 +181,9 @@ func refuseSuspended(graphs []input.Graph) error {
 				Position: g.Pos, Path: "spec.suspend", Rule: problem.RuleGraph,
 				Message: "graph " + g.Namespace + "/" + g.Name + " is suspended",
 			})
+		}
+		if err := stored.Refuse(g.ResourceGraph); err != nil {
+			ps = append(ps, problem.Problem{Position: g.Pos, Path: "spec.kubeConfig", Rule: problem.RuleGraph, Message: err.Error()})
 		}
 	}
 	return ps.Err()

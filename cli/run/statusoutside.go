@@ -52,6 +52,9 @@ func (r *outsideReader) nodes(ctx context.Context, states []*applier.State) (sta
 	type collection struct{ kind, namespace string }
 	wanted := map[collection]map[string]bool{}
 	for _, state := range states {
+		if state.Source == applier.SourceReported {
+			continue // they are in another cluster
+		}
 		for _, n := range state.Nodes {
 			if n.Key.Group != v1alpha1.Group || !slices.Contains(outsideKinds, n.Key.Kind) {
 				continue

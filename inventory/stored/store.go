@@ -79,10 +79,35 @@ func heldOf(inv *inventory.Inventory) held {
 	return h
 }
 
+// DistantError is the error for a graph whose objects are in another cluster, see
+// spec.kubeConfig: the objects in its inventory are not those that a client of this
+// cluster would find under their names.
+type DistantError struct {
+	Owner inventory.Owner
+	// Secret is the name of the Secret with the kubeconfig.
+	Secret string
+}
+
+// Error returns the text that the command line prints after the program's name.
+func (e *DistantError) Error() string {
+	return fmt.Sprintf("graph %s: its objects are in the cluster of Secret %s (spec.kubeConfig), which only pequod-applier reaches", e.Owner, e.Secret)
+}
+
+// Refuse returns a [*DistantError] if the objects of a graph are in another cluster.
+func Refuse(rg *v1alpha1.ResourceGraph) error {
+	if rg.Spec.KubeConfig == nil {
+		return nil
+	}
+	return &DistantError{inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, rg.Spec.KubeConfig.SecretRef.Name}
+}
+
 // graph has the fields of a ResourceGraph that the store reads.
 type graph struct {
 	metav1.ObjectMeta `json:"metadata"`
-	Status            struct {
+	Spec              struct {
+		KubeConfig *v1alpha1.KubeConfigReference `json:"kubeConfig"`
+	} `json:"spec"`
+	Status struct {
 		Inventory *v1alpha1.Inventory `json:"inventory"`
 	} `json:"status"`
 }
@@ -92,7 +117,8 @@ type graph struct {
 func InStatus(view *v1alpha1.Inventory) bool { return view != nil && view.ConfigMap == "" }
 
 // Load reads a graph's inventory. If there is none, the result is empty and has
-// no revision.
+// no revision. The error is a [*DistantError] if the objects of the graph are in another
+// cluster.
 func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
 	rg, err := s.graph(ctx, owner)
 	if err != nil {
@@ -100,6 +126,9 @@ func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inv
 	}
 	h := held{}
 	if rg != nil {
+		if ref := rg.Spec.KubeConfig; ref != nil {
+			return nil, &DistantError{owner, ref.SecretRef.Name}
+		}
 		h = held{uid: rg.UID, version: rg.ResourceVersion, view: rg.Status.Inventory}
 	}
 	return s.load(ctx, owner, h)

@@ -18,7 +18,7 @@ type autoscaler struct {
 // ScaledObject of KEDA.
 func autoscalerOf(o *objectdiff.Object) (autoscaler, bool) {
 	a := autoscaler{object: o.Key, target: objectdiff.Key{
-		Namespace: o.Namespace, Kind: text(o, "spec.scaleTargetRef.kind"), Name: text(o, "spec.scaleTargetRef.name"),
+		Cluster: o.Cluster, Namespace: o.Namespace, Kind: text(o, "spec.scaleTargetRef.kind"), Name: text(o, "spec.scaleTargetRef.name"),
 	}}
 	group, _, _ := strings.Cut(text(o, "spec.scaleTargetRef.apiVersion"), "/")
 	switch {

@@ -30,7 +30,7 @@ func readingsOf(w *objectdiff.Object) []reading {
 	var found []reading
 	add := func(kind string, reference map[string]any, name, how, key string) {
 		if name, _ := reference[name].(string); name != "" {
-			found = append(found, reading{w, objectdiff.Key{Kind: kind, Namespace: w.Namespace, Name: name}, how, key, reference["optional"] == true})
+			found = append(found, reading{w, objectdiff.Key{Kind: kind, Namespace: w.Namespace, Name: name, Cluster: w.Cluster}, how, key, reference["optional"] == true})
 		}
 	}
 	volumes := map[string][]source{}
@@ -102,7 +102,7 @@ func needsOf(w *objectdiff.Object) []reading {
 	spec := podSpec(w)
 	add := func(kind string, name any, how string) {
 		if name, _ := name.(string); name != "" {
-			found = append(found, reading{workload: w, object: objectdiff.Key{Kind: kind, Namespace: w.Namespace, Name: name}, how: how})
+			found = append(found, reading{workload: w, object: objectdiff.Key{Kind: kind, Namespace: w.Namespace, Name: name, Cluster: w.Cluster}, how: how})
 		}
 	}
 	for _, v := range list(spec["volumes"]) {

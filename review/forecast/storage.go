@@ -9,7 +9,7 @@ func (s *subject) class() *objectdiff.Object {
 	if claim == nil {
 		claim = s.diff.Old()
 	}
-	key := objectdiff.Key{Group: "storage.k8s.io", Kind: "StorageClass", Name: text(claim, "spec.storageClassName")}
+	key := objectdiff.Key{Group: "storage.k8s.io", Kind: "StorageClass", Name: text(claim, "spec.storageClassName"), Cluster: claim.Cluster}
 	if found := s.sides.after.all[key]; found != nil {
 		return found
 	}
@@ -20,7 +20,7 @@ func (s *subject) class() *objectdiff.Object {
 // claim: the reclaim policy of its volume or of its class is Retain.
 func (s *subject) volumeKept() bool {
 	if name := text(s.diff.Old(), "spec.volumeName"); name != "" {
-		key := objectdiff.Key{Kind: "PersistentVolume", Name: name}
+		key := objectdiff.Key{Kind: "PersistentVolume", Name: name, Cluster: s.diff.Old().Cluster}
 		if volume := s.sides.before.all[key]; volume != nil {
 			policy := text(volume, "spec.persistentVolumeReclaimPolicy")
 			return policy == "Retain" || policy == "" // the default of volumes

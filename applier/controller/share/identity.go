@@ -20,6 +20,9 @@ func (a Account) User() string { return "system:serviceaccount:" + a.Namespace +
 type identities struct {
 	own *cluster.Client
 	now func() time.Time
+	// distant is set for another cluster than that of the graphs. An account there is only
+	// the name of a user: that it exists is verified where the graphs are.
+	distant bool
 
 	mu    sync.Mutex
 	known map[Account]*identity
@@ -68,7 +71,7 @@ func (i *identities) client(ctx context.Context, a Account, verify bool) (*clust
 		}
 		known.client = client
 	}
-	if !verify && i.now().Sub(known.verified) < verifiedFor {
+	if i.distant || !verify && i.now().Sub(known.verified) < verifiedFor {
 		return known.client, nil
 	}
 	obj, err := i.own.Get(ctx, inventory.Key{Kind: "ServiceAccount", Namespace: a.Namespace, Name: a.Name}, "v1")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
@@ -33,7 +34,7 @@ type Options struct {
 	Relist time.Duration
 	// Listings reads what the graphs of a namespace list: objects that another graph
 	// lists are handed over to it instead of being deleted.
-	Listings ReadNamespace[*inventory.Listings]
+	Listings ReadNamespace[Listings]
 	// Index reads which graphs of a namespace have inventories in ConfigMaps.
 	Index ReadNamespace[configmap.Index]
 	// Now tells the time for what accounts may; nil means time.Now.
@@ -45,12 +46,13 @@ type Options struct {
 // use.
 type Share struct {
 	log        logr.Logger
-	pool       *pool // of requests
-	steps      *pool // of computations
+	cluster    string // see [Share.Distant]; empty for the cluster of the graphs
+	pool       *pool  // of requests
+	steps      *pool  // of computations
 	identities *identities
 	hub        *hub
 	surveys    *surveys
-	listings   *reads[*inventory.Listings]
+	listings   *reads[Listings]
 	indices    *reads[configmap.Index]
 	departures *departures
 	epoch      atomic.Int64
@@ -63,11 +65,49 @@ func New(o Options) *Share {
 	if o.Starting != nil {
 		h.startingGraphs = o.Starting
 	}
-	return &Share{
+	s := &Share{
 		log: o.Log, pool: p, steps: steps, identities: newIdentities(o.Client, o.Now), hub: h,
-		surveys: &surveys{pool: p, own: o.Client, watches: h}, departures: newDepartures(),
-		listings: newReads(p, o.Listings, o.Log), indices: newReads(p, o.Index, o.Log),
+		departures: newDepartures(),
+		listings:   newReads(p, o.Listings, o.Log), indices: newReads(p, o.Index, o.Log),
 	}
+	s.surveys = &surveys{pool: p, own: o.Client, watches: h, owner: s.owner}
+	return s
+}
+
+// Distant returns a Share for graphs whose objects are in another cluster, which a client
+// of that cluster reaches. It has watches, surveys and departures of its own, and uses the
+// pools of s. Name is that of the cluster among those of a namespace: in the pools, its
+// graphs are those of a namespace of their own, so that the other graphs proceed if it
+// doesn't answer. The Share has no listings and indices.
+//
+// [Share.Watch] keeps its watches open.
+func (s *Share) Distant(client *cluster.Client, name string) *Share {
+	h := newHub(client, s.hub.retryRefused, s.hub.relist, s.steps.waiting)
+	h.startingGraphs = s.hub.startingGraphs
+	d := &Share{
+		log: s.log, cluster: name, pool: s.pool, steps: s.steps, hub: h, departures: newDepartures(),
+		identities: newIdentities(client, s.identities.now),
+	}
+	d.identities.distant = true
+	d.surveys = &surveys{pool: s.pool, own: client, watches: h, owner: d.owner}
+	return d
+}
+
+// Watch keeps the watches of a distant cluster open until ctx is done.
+func (s *Share) Watch(ctx context.Context) { s.hub.run(ctx) }
+
+// distantGraph is the owner of jobs for a graph in a distant cluster.
+type distantGraph struct {
+	Graph
+	cluster string
+}
+
+// owner returns the owner of jobs for a graph.
+func (s *Share) owner(g Graph) any {
+	if s.cluster == "" {
+		return g
+	}
+	return distantGraph{g, s.cluster}
 }
 
 // Run makes requests and keeps watches open until ctx is done. The watches then
@@ -89,11 +129,11 @@ func (s *Share) Abort() {
 }
 
 // Continue queues a job that continues work of a graph. It doesn't wait for the job.
-func (s *Share) Continue(g Graph, job Job) { s.pool.continueWork(g, job) }
+func (s *Share) Continue(g Graph, job Job) { s.pool.continueWork(s.owner(g), job) }
 
 // Begin queues a job that begins work for a graph. Jobs that continue work take
 // precedence over it.
-func (s *Share) Begin(g Graph, job Job) { s.pool.beginWork(g, job) }
+func (s *Share) Begin(g Graph, job Job) { s.pool.beginWork(s.owner(g), job) }
 
 // Step queues a step of a graph, which computes and makes no requests. The caller
 // makes sure that a graph has only one step at a time.
@@ -110,7 +150,7 @@ func (s *Share) Crowded() bool { return s.pool.crowded() }
 
 // CrowdedFor reports whether jobs of the namespace of g wait, for example because those of
 // a namespace may not use the whole pool.
-func (s *Share) CrowdedFor(g Graph) bool { return s.pool.crowdedFor(g) }
+func (s *Share) CrowdedFor(g Graph) bool { return s.pool.crowdedFor(s.owner(g)) }
 
 // Subscribe makes g receive observations of the targets, and of nothing else.
 // Objects that carry the graph's labels are watched with the applier's own rights.
@@ -148,9 +188,13 @@ func (s *Share) Drop(a Account) { s.identities.drop(a) }
 // many are to be read.
 func (s *Share) Survey(v Survey) { s.surveys.add(&v) }
 
+// Listings are the objects that the graphs of a namespace list, by the cluster in which
+// the objects are. The zero key is the cluster of the graphs.
+type Listings map[v1alpha1.SecretKeyReference]*inventory.Listings
+
 // Listings asks which objects the graphs of an account's namespace list. The
 // answer is given by a goroutine of the pool.
-func (s *Share) Listings(a Account, client *cluster.Client, answer func(*inventory.Listings, error)) {
+func (s *Share) Listings(a Account, client *cluster.Client, answer func(Listings, error)) {
 	s.listings.ask(a, client, answer)
 }
 

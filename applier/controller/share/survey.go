@@ -39,6 +39,7 @@ type surveys struct {
 	pool    *pool
 	own     *cluster.Client
 	watches watches
+	owner   func(Graph) any // of jobs, see [Share.owner]
 
 	mu      sync.Mutex
 	waiting []*Survey
@@ -95,12 +96,12 @@ func (s *surveys) add(v *Survey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting = append(s.waiting, v)
-	s.pool.beginWork(v.Graph, s.next)
+	s.pool.beginWork(s.owner(v.Graph), s.next)
 }
 
 // readAlone queues a survey as a job of its own.
 func (s *surveys) readAlone(v *Survey) {
-	s.pool.beginWork(v.Graph, func(ctx context.Context) { v.Done(v.Alone(ctx)) })
+	s.pool.beginWork(s.owner(v.Graph), func(ctx context.Context) { v.Done(v.Alone(ctx)) })
 }
 
 // next serves the first waiting survey, or all if many wait. Every survey brings

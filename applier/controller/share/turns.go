@@ -9,8 +9,8 @@ import (
 // of [Share.Run] by the shutdown timeout.
 type Job func(ctx context.Context)
 
-// task is a job and its owner: a Graph, or an Account for jobs on behalf of all
-// graphs of the account.
+// task is a job and its owner: a Graph, a distantGraph for jobs in another cluster, or an
+// Account for jobs on behalf of all graphs of the account.
 type task struct {
 	owner any
 	job   Job
@@ -23,6 +23,8 @@ func namespace(owner any) string {
 		return owner.Owner().Namespace
 	case Account:
 		return owner.Namespace
+	case distantGraph:
+		return owner.Owner().Namespace + "/" + owner.cluster
 	}
 	return ""
 }

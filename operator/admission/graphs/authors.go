@@ -80,6 +80,8 @@ func list(missing []rbac.NodeRight) string {
 	node := ""
 	for i, r := range missing[:min(len(missing), maxMissing)] {
 		switch {
+		case r.Node == "":
+			text.WriteString("spec.kubeConfig: ")
 		case i == 0:
 			fmt.Fprintf(&text, "node %s: ", r.Node)
 		case r.Node != node:

@@ -159,6 +159,9 @@ func object(r rbac.Right) rbac.Right {
 // findKinds adds the resources of the graph's kinds that aren't built in to resources. A
 // kind that the cluster doesn't serve is left out.
 func (w *Webhook) findKinds(ctx context.Context, rg *v1alpha1.ResourceGraph, resources rbac.Resources) error {
+	if rg.Spec.KubeConfig != nil {
+		return nil // they are those of another cluster
+	}
 	tried := map[schema.GroupKind]bool{}
 	for _, n := range graph.ReadObjects(rg).Nodes {
 		gvk := schema.FromAPIVersionAndKind(n.Object.APIVersion, n.Object.Kind)

@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// dialTimeout is how long a distant cluster may take to accept a connection.
+	dialTimeout = 5 * time.Second
+	// maxAnswer is the size of the largest answer of a distant cluster in bytes. A watch
+	// has no limit but that of client-go for an event.
+	maxAnswer = 32 << 20
+)
+
+// NewDistant returns a client for a cluster that isn't trusted and may be away, such as
+// one whose kubeconfig a tenant wrote. It differs from [New] in that:
+//
+//   - requests fail at once while the cluster doesn't answer, see gate;
+//   - errors of the network don't show where the cluster is: name stands for it;
+//   - it follows no redirects, and the size of answers is limited;
+//   - its connections aren't shared with other clients, and [Client.Close] ends them.
+func NewDistant(config *rest.Config, name string) (*Client, error) {
+	config = dynamic.ConfigFor(config)
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	config.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	// client-go caches the transport of a configuration without Proxy.
+	config.Proxy = http.ProxyFromEnvironment
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return newForHTTPClient(config, &http.Client{
+		Transport:     &gate{next: transport, name: name},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	})
+}
+
+// gate is the way to a distant cluster. After a request that got no answer, requests
+// fail at once for a while, and then until one of them was answered: requests that wait
+// would occupy the room of those to other clusters.
+type gate struct {
+	next http.RoundTripper
+	name string // of the cluster, for errors
+
+	mu       sync.Mutex
+	answered time.Time // the last answer
+	failures int       // in a row
+	shut     time.Time // no request passes before
+}
+
+const (
+	// maxShut is the longest time for which no request passes.
+	maxShut = 30 * time.Second
+	// trial is how long others wait for the answer to the first request that passes.
+	trial = 10 * time.Second
+)
+
+// RoundTrip implements [http.RoundTripper].
+func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
+	began := time.Now()
+	if !g.enter(began) {
+		if r.Body != nil {
+			_ = r.Body.Close() // it isn't read
+		}
+		return nil, &UnreachableError{g.name, "it didn't answer before"}
+	}
+	answer, err := g.next.RoundTrip(r)
+	g.leave(began, err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, err
+	case err != nil:
+		return nil, &UnreachableError{g.name, distantCause(err)}
+	}
+	if r.URL.Query().Get("watch") == "" {
+		answer.Body = &limitedBody{answer.Body, maxAnswer}
+	}
+	return answer, nil
+}
+
+// enter reports whether a request may pass.
+func (g *gate) enter(now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.failures == 0 {
+		return true
+	}
+	if now.Before(g.shut) {
+		return false
+	}
+	g.shut = now.Add(trial)
+	return true
+}
+
+// leave notes the end of a request. A failure doesn't count if others were answered
+// meanwhile: then the request was slow, and not the cluster away.
+func (g *gate) leave(began time.Time, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	switch {
+	case err == nil:
+		g.answered, g.failures = now, 0
+	case errors.Is(err, context.Canceled):
+		g.shut = now
+	case !g.answered.After(began):
+		g.shut = now.Add(min(time.Second<<min(g.failures, 10), maxShut))
+		g.failures++
+	}
+}
+
+// distantCause is networkCause without names and addresses.
+func distantCause(err error) string {
+	var (
+		errno   syscall.Errno
+		dns     *net.DNSError
+		timeout net.Error
+	)
+	switch {
+	case errors.As(err, &dns):
+		return "its name can't be resolved"
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "it doesn't answer"
+	}
+	return "the connection failed, or its certificate isn't trusted"
+}
+
+// limitedBody is the body of an answer that may not be larger than what is left.
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+var errTooLarge = errors.New("the answer is too large")
+
+// Read implements [io.Reader].
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}
+
+// Close ends the connections that aren't in use.
+func (c *Client) Close() {
+	if g, ok := c.http.Transport.(*gate); ok {
+		utilnet.CloseIdleConnectionsFor(g.next)
+	}
+}

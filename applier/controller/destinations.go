@@ -1,0 +1,215 @@
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/cluster/kubeconfig"
+	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// kubeConfigDigest identifies a kubeconfig. It is zero if there is none.
+type kubeConfigDigest [sha256.Size]byte
+
+// destinationKey identifies a kubeconfig in a Secret.
+type destinationKey struct {
+	namespace string
+	ref       v1alpha1.SecretKeyReference
+	digest    kubeConfigDigest
+}
+
+// destination is another cluster than that of the graphs, as the graphs with one
+// kubeconfig reach it. They share its watches.
+type destination struct {
+	key    destinationKey
+	client *cluster.Client // acts as the user of the kubeconfig
+	share  *share.Share
+	asked  chan struct{} // makes run find out which cluster it is; its buffer holds one
+
+	// The lock of destinations guards these.
+	users int                // drivers
+	close context.CancelFunc // nil unless it is open
+
+	mu      sync.Mutex
+	uid     string // of the cluster, empty until it is known
+	waiting []func(uid string, err error)
+}
+
+// destinations has the destinations in use.
+type destinations struct {
+	userAgent string
+	home      *share.Share
+
+	mu sync.Mutex
+	// run runs a destination until it is closed; see [controller.runShared]. It isn't
+	// called before.
+	run  func(*destination) context.CancelFunc
+	open map[destinationKey]*destination
+}
+
+// closeAfter is how long a destination without graphs stays open.
+const closeAfter = 2 * time.Minute
+
+// get returns the destination of a kubeconfig. It opens it if there is none; the error
+// is about the kubeconfig, and quotes nothing of it.
+func (s *destinations) get(namespace string, ref v1alpha1.SecretKeyReference, data []byte) (*destination, error) {
+	key := destinationKey{namespace, ref, sha256.Sum256(data)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d := s.open[key]; d != nil {
+		return d, nil
+	}
+	config, err := kubeconfig.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = s.userAgent
+	client, err := cluster.NewDistant(config, "of Secret "+ref.Name)
+	if err != nil {
+		return nil, errors.New("it can't be used") // the error may quote it
+	}
+	d := &destination{key: key, client: client, share: s.home.Distant(client, ref.Name), asked: make(chan struct{}, 1)}
+	s.reopen(d)
+	s.closeLater(d)
+	return d, nil
+}
+
+// reopen opens a destination unless it is open. The caller holds s.mu.
+func (s *destinations) reopen(d *destination) {
+	if d.close == nil {
+		d.close = s.run(d)
+		s.open[d.key] = d
+	}
+}
+
+// closeLater closes a destination if no graph uses it after a while.
+func (s *destinations) closeLater(d *destination) {
+	time.AfterFunc(closeAfter, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if d.users > 0 || d.close == nil {
+			return
+		}
+		d.close()
+		d.close = nil
+		if s.open[d.key] == d {
+			delete(s.open, d.key)
+		}
+	})
+}
+
+// retain notes that a driver uses a destination, and drop that it doesn't any more.
+func (s *destinations) retain(d *destination) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.users++
+	s.reopen(d)
+}
+
+func (s *destinations) drop(d *destination) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.users--; d.users == 0 {
+		s.closeLater(d)
+	}
+}
+
+// kinds returns the kinds of the cluster that a Secret leads to, nil if no destination of
+// it is open.
+func (s *destinations) kinds(namespace string, ref v1alpha1.SecretKeyReference) *cluster.Kinds {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, d := range s.open {
+		if key.namespace == namespace && key.ref == ref {
+			return d.client.Kinds()
+		}
+	}
+	return nil
+}
+
+// serve keeps the watches of the destination open, and finds out which cluster it is,
+// until ctx is done.
+func (d *destination) serve(ctx context.Context) {
+	go d.share.Watch(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			d.answer("", ctx.Err())
+			d.client.Close()
+			return
+		case <-d.asked:
+			d.answer(d.readUID(ctx))
+		}
+	}
+}
+
+// identify calls then with the UID of the cluster, see [v1alpha1.AnnotationCluster]. It
+// doesn't wait: then is called by any goroutine, and must not block.
+func (d *destination) identify(then func(uid string, err error)) {
+	d.mu.Lock()
+	uid := d.uid
+	if uid == "" {
+		d.waiting = append(d.waiting, then)
+	}
+	d.mu.Unlock()
+	if uid != "" {
+		then(uid, nil)
+		return
+	}
+	select {
+	case d.asked <- struct{}{}:
+	default: // the answer serves this one, too
+	}
+}
+
+// answer tells those who wait which cluster it is.
+func (d *destination) answer(uid string, err error) {
+	d.mu.Lock()
+	waiting := d.waiting
+	d.uid, d.waiting = uid, nil
+	d.mu.Unlock()
+	for _, then := range waiting {
+		then(uid, err)
+	}
+}
+
+// identifyTimeout bounds the request for the UID of a cluster.
+const identifyTimeout = 10 * time.Second
+
+// readUID reads the UID of the cluster.
+func (d *destination) readUID(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
+	defer cancel()
+	system, err := d.client.Get(ctx, inventory.Key{Kind: "Namespace", Name: "kube-system"}, "v1")
+	switch {
+	case err != nil:
+		return "", err
+	case system == nil:
+		return "", errors.New("it has no namespace kube-system")
+	}
+	return string(system.GetUID()), nil
+}
+
+// newDestinations returns the destinations for the graphs of a Share.
+func newDestinations(config *rest.Config, home *share.Share) *destinations {
+	return &destinations{userAgent: config.UserAgent, home: home, open: map[destinationKey]*destination{}}
+}
+
+// begin makes destinations run until ctx is done.
+func (s *destinations) begin(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run = func(d *destination) context.CancelFunc {
+		serving, stop := context.WithCancel(ctx)
+		go d.serve(serving)
+		return stop
+	}
+}
