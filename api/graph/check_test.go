@@ -331,6 +331,11 @@ func TestCheckPolicies(t *testing.T) {
 			`spec.adopt.strategy: unknown strategy "Take" (one of TakeOwnership, Mirror)`,
 		}},
 		{"account", "{serviceAccountName: ../x}", []string{`spec.serviceAccountName: "../x" is not the name of a service account`}},
+		{"another cluster", "{kubeConfig: {secretRef: {name: prod, key: kubeconfig.yaml}}}", nil},
+		{"another cluster, without a Secret", "{kubeConfig: {secretRef: {}}}", []string{"spec.kubeConfig.secretRef.name: is missing"}},
+		{"another cluster, by paths", "{kubeConfig: {secretRef: {name: ../prod, key: a/b}}}", []string{
+			`spec.kubeConfig.secretRef.name: "../prod" is not the name of a Secret`, `spec.kubeConfig.secretRef.key: "a/b" is not a key of a Secret`,
+		}},
 		{"objects", "{adopt: {resources: [{}, {apiVersion: a/b/c, kind: K, name: n}]}}", []string{
 			"spec.adopt.resources[0].apiVersion: is missing", "spec.adopt.resources[0].kind: is missing", "spec.adopt.resources[0].name: is missing",
 			`spec.adopt.resources[1].apiVersion: "a/b/c" is not an apiVersion (such as v1 or apps/v1)`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -36,11 +37,14 @@ type destination struct {
 
 	// The lock of destinations guards these.
 	users int                // drivers
+	used  time.Time          // when get returned it last
 	close context.CancelFunc // nil unless it is open
 
 	mu      sync.Mutex
+	ended   bool   // it isn't served any more
 	uid     string // of the cluster, empty until it is known
 	waiting []func(uid string, err error)
+	away    []func() // called when it is known, after it couldn't be read
 }
 
 // destinations has the destinations in use.
@@ -65,6 +69,7 @@ func (s *destinations) get(namespace string, ref v1alpha1.SecretKeyReference, da
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d := s.open[key]; d != nil {
+		d.used = time.Now()
 		return d, nil
 	}
 	config, err := kubeconfig.Parse(data)
@@ -76,7 +81,7 @@ func (s *destinations) get(namespace string, ref v1alpha1.SecretKeyReference, da
 	if err != nil {
 		return nil, errors.New("it can't be used") // the error may quote it
 	}
-	d := &destination{key: key, client: client, share: s.home.Distant(client, ref.Name), asked: make(chan struct{}, 1)}
+	d := &destination{key: key, client: client, share: s.home.Distant(client, ref.Name), asked: make(chan struct{}, 1), used: time.Now()}
 	s.reopen(d)
 	s.closeLater(d)
 	return d, nil
@@ -85,6 +90,7 @@ func (s *destinations) get(namespace string, ref v1alpha1.SecretKeyReference, da
 // reopen opens a destination unless it is open. The caller holds s.mu.
 func (s *destinations) reopen(d *destination) {
 	if d.close == nil {
+		d.setEnded(false)
 		d.close = s.run(d)
 		s.open[d.key] = d
 	}
@@ -95,7 +101,11 @@ func (s *destinations) closeLater(d *destination) {
 	time.AfterFunc(closeAfter, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if d.users > 0 || d.close == nil {
+		switch {
+		case d.users > 0 || d.close == nil:
+			return
+		case time.Since(d.used) < closeAfter: // a run is about to retain it
+			s.closeLater(d)
 			return
 		}
 		d.close()
@@ -139,15 +149,23 @@ func (s *destinations) kinds(namespace string, ref v1alpha1.SecretKeyReference) 
 // until ctx is done.
 func (d *destination) serve(ctx context.Context) {
 	go d.share.Watch(ctx)
-	for {
+	var again <-chan time.Time
+	for pause := time.Second; ; {
 		select {
 		case <-ctx.Done():
+			d.setEnded(true)
 			d.answer("", ctx.Err())
 			d.client.Close()
 			return
 		case <-d.asked:
-			d.answer(d.readUID(ctx))
+		case <-again:
 		}
+		uid, err := d.readUID(ctx)
+		if again = nil; err != nil {
+			again = time.After(pause/2 + rand.N(pause))
+			pause = min(2*pause, maxIdentifyPause)
+		}
+		d.answer(uid, err)
 	}
 }
 
@@ -155,13 +173,17 @@ func (d *destination) serve(ctx context.Context) {
 // doesn't wait: then is called by any goroutine, and must not block.
 func (d *destination) identify(then func(uid string, err error)) {
 	d.mu.Lock()
-	uid := d.uid
-	if uid == "" {
+	uid, ended := d.uid, d.ended
+	if uid == "" && !ended {
 		d.waiting = append(d.waiting, then)
 	}
 	d.mu.Unlock()
-	if uid != "" {
+	switch {
+	case uid != "":
 		then(uid, nil)
+		return
+	case ended:
+		then("", context.Canceled)
 		return
 	}
 	select {
@@ -170,19 +192,50 @@ func (d *destination) identify(then func(uid string, err error)) {
 	}
 }
 
+func (d *destination) setEnded(ended bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = ended
+}
+
 // answer tells those who wait which cluster it is.
 func (d *destination) answer(uid string, err error) {
 	d.mu.Lock()
 	waiting := d.waiting
 	d.uid, d.waiting = uid, nil
+	var away []func()
+	if err == nil {
+		away, d.away = d.away, nil
+	}
 	d.mu.Unlock()
 	for _, then := range waiting {
 		then(uid, err)
 	}
+	for _, then := range away {
+		then()
+	}
 }
 
-// identifyTimeout bounds the request for the UID of a cluster.
-const identifyTimeout = 10 * time.Second
+// whenKnown calls then when it is known which cluster it is, after identify has failed. As
+// identify, it doesn't wait.
+func (d *destination) whenKnown(then func()) {
+	d.mu.Lock()
+	known := d.uid != ""
+	if !known {
+		d.away = append(d.away, then)
+	}
+	d.mu.Unlock()
+	if known {
+		then()
+	}
+}
+
+const (
+	// identifyTimeout bounds the request for the UID of a cluster.
+	identifyTimeout = 10 * time.Second
+	// maxIdentifyPause is the longest pause, on average, before it is repeated.
+	maxIdentifyPause = 20 * time.Second
+)
 
 // readUID reads the UID of the cluster.
 func (d *destination) readUID(ctx context.Context) (string, error) {

@@ -178,6 +178,15 @@ func (d *driver) stalled(awaits accountEvent) {
 		d.unsubscribe() // observations wouldn't change anything
 		d.awaits = awaits
 	}
+	if awaits == clusterKnown {
+		d.destination.whenKnown(func() {
+			d.post(func() {
+				if d.awaits == clusterKnown {
+					d.tryAgain()
+				}
+			})
+		})
+	}
 	d.wake()
 }
 

@@ -112,8 +112,10 @@ func awaitedBy(reason string) accountEvent {
 		return accountCreated
 	case reasonAccountRefused:
 		return accountAllowed
-	case reasonKubeConfigMissing, reasonKubeConfigRefused, reasonKubeConfigInvalid, reasonClusterUnavailable, reasonClusterChanged:
+	case reasonKubeConfigMissing, reasonKubeConfigRefused, reasonKubeConfigInvalid, reasonClusterChanged:
 		return kubeConfigChanged
+	case reasonClusterUnavailable:
+		return clusterKnown
 	}
 	return noAccountEvent
 }

@@ -133,7 +133,8 @@ func (r *run) identify(p *prerequisites) {
 			switch was := p.graph.Annotations[v1alpha1.AnnotationCluster]; {
 			case r.ended():
 			case err != nil:
-				p.unusable(reasonClusterUnavailable, "the cluster of Secret "+p.secret.ref.Name+" can't be identified: "+cluster.Classify(err).Message)
+				p.client, p.reason = nil, reasonClusterUnavailable
+				p.message = "the cluster of Secret " + p.secret.ref.Name + " can't be identified: " + cluster.Classify(err).Message
 				r.prepared(p, nil)
 			case graphs.HasFinalizer(p.graph) && was != "" && was != uid:
 				p.unusable(reasonClusterChanged, fmt.Sprintf(
@@ -224,7 +225,12 @@ func (d *driver) secretRead(secret *unstructured.Unstructured) {
 		return
 	}
 	d.secret.digest = digest
-	d.awaits, d.retries.resyncAt = noAccountEvent, time.Time{}
+	d.tryAgain()
+}
+
+// tryAgain makes another run begin at once.
+func (d *driver) tryAgain() {
+	d.awaits, d.retries.resyncAt, d.retries.notBefore = noAccountEvent, time.Time{}, time.Time{}
 	d.restart()
 	d.wake()
 }

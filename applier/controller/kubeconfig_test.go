@@ -360,3 +360,38 @@ func TestUnpluggedCluster(t *testing.T) {
 		})
 	}
 }
+
+// In the other cluster, everything is done as the account of the graph, whatever the user of
+// the kubeconfig may do.
+func TestKubeConfigImpersonates(t *testing.T) {
+	b := newEnv(t)
+	o := b.otherCluster()
+	b.account("weak", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}})
+	b.secret("other", "value", o.kubeConfig("boss"))
+	o.clusterAdmin("boss")
+	b.apply(b.rendered("web", nodes(`{id: a, resource: {apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}}`), in("other")))
+	b.until("web", condition("Stalled", "True", "Forbidden", `User "system:serviceaccount:`+b.Namespace+`:pequod" cannot`))
+	// An account that may not watch the Secret reads it.
+	b.apply(b.rendered("weak", nodes(configMap("a", "a", "1")), in("other"), func(spec *v1alpha1.ResourceGraphSpec) { spec.ServiceAccountName = "weak" }))
+	b.until("weak", condition("Stalled", "True", "Forbidden", `User "system:serviceaccount:`+b.Namespace+`:weak" cannot`))
+	o.wantExists(false, "v1", "ServiceAccount", "a")
+	o.wantExists(false, "v1", "ConfigMap", "a")
+}
+
+// The inventory of pequod apply is about this cluster.
+func TestKubeConfigAfterApply(t *testing.T) {
+	b := newEnv(t)
+	o := b.otherCluster()
+	b.secret("other", "value", o.kubeConfig("reacher"))
+	local := b.rendered("web", nodes(configMap("a", "a", "1")))
+	b.outside(local)
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1")), in("other")))
+	b.until("web", condition("Stalled", "True", "ClusterChanged", "pequod apply has applied the graph in this cluster"))
+	b.remove("web")
+	b.gone("web")
+	b.wantExists(true, "v1", "ConfigMap", "a")
+	o.wantExists(false, "v1", "ConfigMap", "a")
+	if inv := b.inventory("web"); len(inv.Entries) != 1 {
+		t.Errorf("the inventory is %+v", inv)
+	}
+}

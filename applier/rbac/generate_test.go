@@ -269,6 +269,21 @@ func TestLargeGraph(t *testing.T) {
 	}
 }
 
+// Of a graph whose objects are in another cluster, the account needs the kubeconfig here.
+func TestOtherCluster(t *testing.T) {
+	rg := nodesOf(t, `
+    - {id: a, resource: {apiVersion: v1, kind: Service, metadata: {name: a}}}`)
+	rg.Spec.KubeConfig = &v1alpha1.KubeConfigReference{SecretRef: v1alpha1.SecretKeyReference{Name: "prod", Key: "kubeconfig"}}
+	roles := generate(t, rg, Options{})
+	if diff := cmp.Diff([]string{"pequod shop: secrets prod: get list watch"}, ruleLines(roles)); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+	want := []string{"graph shop/web: the objects are in the cluster of Secret shop/prod, key kubeconfig, which needs roles of its own: generate them from the graph without spec.kubeConfig"}
+	if diff := cmp.Diff(want, roles.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
 func TestWatchRole(t *testing.T) {
 	rg := nodesOf(t, `
     - {id: a, resource: {apiVersion: v1, kind: Secret, metadata: {name: a}}}

@@ -97,6 +97,38 @@ func TestPoolLeavesRoomForNamespaces(t *testing.T) {
 	}
 }
 
+// Requests to another cluster that all hang leave room for those of the same namespace, and of
+// the same graph, to the cluster of the graphs.
+func TestPoolLeavesRoomForClusters(t *testing.T) {
+	home := New(Options{Requests: 40, Steps: 4})
+	running, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { home.Run(running, time.Minute); close(ended) }()
+	defer func() { stop(); <-ended }()
+	distant := home.Distant(nil, "prod")
+	release := make(chan struct{})
+	defer close(release)
+	g := graphIn("a")
+	for range 60 {
+		distant.Continue(g, func(context.Context) { <-release })
+		distant.Continue(graphIn("a"), func(context.Context) { <-release })
+	}
+	for range 10 {
+		done := make(chan struct{})
+		home.Continue(g, func(context.Context) { close(done) })
+		<-done // or the test hangs
+	}
+	if !distant.CrowdedFor(g) || home.CrowdedFor(g) {
+		t.Error("the cluster isn't told from the namespace")
+	}
+	p := home.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if got := p.byNamespace["a/prod"]; got != 30 {
+		t.Errorf("%d requests to the cluster are in flight; want 30", got)
+	}
+}
+
 // A namespace with many graphs gets as many turns as one with a single graph.
 func TestPoolNamespacesTakeTurns(t *testing.T) {
 	p, _ := startedPool(t, 1)

@@ -19,12 +19,12 @@ type task struct {
 // namespace returns the namespace of an owner of jobs.
 func namespace(owner any) string {
 	switch owner := owner.(type) {
+	case distantGraph: // which is a Graph, too
+		return owner.Owner().Namespace + "/" + owner.cluster
 	case Graph:
 		return owner.Owner().Namespace
 	case Account:
 		return owner.Namespace
-	case distantGraph:
-		return owner.Owner().Namespace + "/" + owner.cluster
 	}
 	return ""
 }
