@@ -22,6 +22,7 @@
 //   - conflict.go: field manager conflicts in API server messages
 //   - response.go, kinds.go: response bodies; discovery of kinds
 //   - client.go: Client, its identity and its options
+//   - distant.go: Client for a cluster that isn't trusted and may be away
 //   - request.go: requests for a single object
 //   - list.go, watch.go: lists and watches
 //   - redact.go: removes the values of Secrets from errors

@@ -20,6 +20,8 @@
 //     emits Events; recorder.go is the interface of the metrics.
 //   - objects.go hands observations of objects to the engine of the run, or to
 //     the engine's snapshot if nothing has to be done. Package share watches them.
+//   - destinations.go has the other clusters of graphs with spec.kubeConfig;
+//     kubeconfig.go and driversecret.go read and watch the Secrets that lead there.
 //   - retries.go decides when a graph that failed is tried again.
 //
 // Requests for a graph's objects are made as the graph's service account,

@@ -29,12 +29,9 @@ type driver struct {
 	graph knownGraph
 	// account is the service account, zero if it isn't known. Graphs share it.
 	account unique.Handle[share.Account]
-	// destination is the cluster of the objects, and secret has its kubeconfig. Both are
-	// nil if the objects are in the cluster of the graph.
-	destination *destination
-	secret      *kubeConfigSecret
-	restarts    int // part of the current goal
-	retries     retries
+	elsewhere
+	restarts int // part of the current goal
+	retries  retries
 	// limits are those of writes for the last request of a user; nil until they are needed.
 	limits     *engine.Damper
 	leaving    *engine.Departures
@@ -51,6 +48,14 @@ type driver struct {
 	// pruneAt is when a completed graph is executed again to prune an object whose
 	// grace period ends then, zero for never.
 	pruneAt time.Time
+}
+
+// elsewhere is the cluster of the objects, and the Secret with its kubeconfig. Both are nil
+// if the objects are in the cluster of the graph, and the former also while that cluster
+// can't be used.
+type elsewhere struct {
+	destination *destination
+	secret      *kubeConfigSecret
 }
 
 // accountEvent is a change of the account of a graph that calls for another run.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller"
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
@@ -394,4 +395,17 @@ func TestKubeConfigAfterApply(t *testing.T) {
 	if inv := b.inventory("web"); len(inv.Entries) != 1 {
 		t.Errorf("the inventory is %+v", inv)
 	}
+}
+
+// pequod-manager refuses the field.
+func TestKubeConfigOfTheManager(t *testing.T) {
+	b := idle(t, harness.Start(t))
+	account := b.transformAccount()
+	b.options = controller.Options{Namespace: b.Namespace, Operator: &controller.Operator{
+		Account: func(*v1alpha1.ResourceGraph) (types.NamespacedName, error) { return account, nil },
+	}}
+	b.start(b.Config)
+	b.apply(operated(b.rendered("web", nodes(configMap("a", "a", "1")), in("other"))))
+	b.until("web", condition("Stalled", "True", "KubeConfigRefused", "only pequod-applier does"))
+	b.wantExists(false, "v1", "ConfigMap", "a")
 }

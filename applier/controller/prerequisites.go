@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/stored"
 )
@@ -178,4 +179,71 @@ func (s *services) operatorAccount(p *prerequisites, deleting bool) (share.Accou
 		return share.Account{}, nil
 	}
 	return share.Account{Namespace: a.Namespace, Name: a.Name}, nil
+}
+
+// findDestination finds the cluster of a graph's objects, if that isn't the cluster of the
+// graph. The Secret is read as the graph's account. If the cluster can't be used, it sets
+// the reason.
+func (s *services) findDestination(ctx context.Context, p *prerequisites) error {
+	if p.graph.Spec.KubeConfig == nil || p.client == nil {
+		return nil
+	}
+	ref := clusterOf(p.graph)
+	p.client, p.secret = nil, &kubeConfigSecret{ref: ref, home: p.home}
+	if s.Operator != nil {
+		p.reason, p.message = reasonKubeConfigRefused, "pequod-manager doesn't execute graphs with spec.kubeConfig; only pequod-applier does"
+		return nil
+	}
+	secret, err := p.home.Get(ctx, secretKey(p.graph.Namespace, ref), "v1")
+	if err != nil {
+		if f := cluster.Classify(err); f.Reason == engine.ReasonForbidden {
+			p.reason = reasonKubeConfigRefused
+			p.message = fmt.Sprintf("service account %s may not get Secret %s, which spec.kubeConfig names", p.account.Name, ref.Name)
+			return nil
+		}
+		return err
+	}
+	data := kubeConfigIn(secret, ref)
+	p.secret.digest = digestOfKubeConfig(data)
+	switch {
+	case secret == nil:
+		p.reason, p.message = reasonKubeConfigMissing, fmt.Sprintf("Secret %s, which spec.kubeConfig names, doesn't exist", ref.Name)
+		return nil
+	case data == nil && ref.Key != "":
+		p.reason, p.message = reasonKubeConfigMissing, fmt.Sprintf("Secret %s, which spec.kubeConfig names, has no value of the key %s", ref.Name, ref.Key)
+		return nil
+	case data == nil:
+		p.reason, p.message = reasonKubeConfigMissing, fmt.Sprintf("Secret %s, which spec.kubeConfig names, has no value of the keys value and value.yaml", ref.Name)
+		return nil
+	}
+	d, err := s.destinations.get(p.graph.Namespace, ref, data)
+	if err != nil {
+		p.reason, p.message = reasonKubeConfigInvalid, fmt.Sprintf("the kubeconfig in Secret %s: %v", ref.Name, err)
+		return nil
+	}
+	client, err := d.share.Client(ctx, p.account, false)
+	if err != nil {
+		return err
+	}
+	p.destination, p.client = d, client
+	return nil
+}
+
+// unusable records that the cluster of the objects can't be used.
+func (p *prerequisites) unusable(reason, message string) {
+	p.destination, p.client = nil, nil
+	p.reason, p.message = reason, message
+}
+
+// refuseRecorded refuses a new graph whose objects are to be in another cluster, if pequod
+// apply has recorded objects of it in this one: they would be taken for objects there.
+func (p *prerequisites) refuseRecorded(ctx context.Context) error {
+	if graphs.HasFinalizer(p.graph) || p.graph.Status.Inventory != nil {
+		return nil
+	}
+	recorded, err := p.inventories.LoadOf(ctx, p.graph)
+	if err == nil && recorded.Revision != "" {
+		p.unusable(reasonClusterChanged, "pequod apply has applied the graph in this cluster; delete its objects with pequod delete first")
+	}
+	return err
 }

@@ -2,12 +2,14 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/controller/status"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -173,6 +175,34 @@ func (r *run) complete(p *prerequisites, err error) {
 		return
 	}
 	r.prepared(p, err)
+}
+
+// identify continues the preparation of a run in another cluster once it is known which
+// one that is. Without that, a kubeconfig that leads to another cluster than before would
+// leave the objects behind in the former one.
+func (r *run) identify(p *prerequisites) {
+	r.requests.add()
+	p.destination.identify(func(uid string, err error) {
+		r.requests.answer(func() {
+			switch was := p.graph.Annotations[v1alpha1.AnnotationCluster]; {
+			case r.ended():
+			case err != nil:
+				p.client, p.reason = nil, reasonClusterUnavailable
+				p.message = "the cluster of Secret " + p.secret.ref.Name + " can't be identified: " + cluster.Classify(err).Message
+				r.prepared(p, nil)
+			case graphs.HasFinalizer(p.graph) && was != "" && was != uid:
+				p.unusable(reasonClusterChanged, fmt.Sprintf(
+					"the kubeconfig in Secret %s leads to another cluster (UID of kube-system %s) than the one with the graph's objects (%s)", p.secret.ref.Name, uid, was))
+				r.prepared(p, nil)
+			default:
+				p.cluster = uid
+				r.requests.start(func(ctx context.Context) func() {
+					err := r.readInventory(ctx, p, r.goal.verb)
+					return func() { r.complete(p, err) }
+				})
+			}
+		})
+	})
 }
 
 // noteUnrecorded notes that the run has begun to execute a graph that was never

@@ -12,6 +12,8 @@
 //   - one read of a namespace's graphs for all graphs that ask which objects the
 //     others list, or which of them have inventories in ConfigMaps (reads.go).
 //
+// All of them but the pools are those of one cluster, see [Share.Distant].
+//
 // [New] returns a [Share], and [Share.Run] makes it work. The rest of the
 // controller uses nothing but the methods of Share, and is known here only as
 // [Graph].

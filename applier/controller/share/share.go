@@ -96,12 +96,6 @@ func (s *Share) Distant(client *cluster.Client, name string) *Share {
 // Watch keeps the watches of a distant cluster open until ctx is done.
 func (s *Share) Watch(ctx context.Context) { s.hub.run(ctx) }
 
-// distantGraph is the owner of jobs for a graph in a distant cluster.
-type distantGraph struct {
-	Graph
-	cluster string
-}
-
 // owner returns the owner of jobs for a graph.
 func (s *Share) owner(g Graph) any {
 	if s.cluster == "" {

@@ -16,6 +16,12 @@ type task struct {
 	job   Job
 }
 
+// distantGraph is the owner of jobs for a graph in a distant cluster.
+type distantGraph struct {
+	Graph
+	cluster string
+}
+
 // namespace returns the namespace of an owner of jobs.
 func namespace(owner any) string {
 	switch owner := owner.(type) {
