@@ -56,6 +56,7 @@ type gate struct {
 
 	mu       sync.Mutex
 	answered time.Time // the last answer
+	failed   time.Time // the last failure that counted
 	failures int       // in a row
 	shut     time.Time // no request passes before
 }
@@ -105,7 +106,8 @@ func (g *gate) enter(now time.Time) bool {
 }
 
 // leave notes the end of a request. A failure doesn't count if others were answered
-// meanwhile: then the request was slow, and not the cluster away.
+// meanwhile: then the request was slow, and not the cluster away. Of requests that waited
+// together, one counts.
 func (g *gate) leave(began time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,8 +117,9 @@ func (g *gate) leave(began time.Time, err error) {
 		g.answered, g.failures = now, 0
 	case errors.Is(err, context.Canceled):
 		g.shut = now
-	case !g.answered.After(began):
+	case !g.answered.After(began) && !g.failed.After(began):
 		g.shut = now.Add(min(time.Second<<min(g.failures, 10), maxShut))
+		g.failed = now
 		g.failures++
 	}
 }

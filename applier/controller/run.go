@@ -189,6 +189,9 @@ func (r *run) identify(p *prerequisites) {
 			case err != nil:
 				p.client, p.reason = nil, reasonClusterUnavailable
 				p.message = "the cluster of Secret " + p.secret.ref.Name + " can't be identified: " + cluster.Classify(err).Message
+				if away := cluster.Unreachable(err); away != nil {
+					p.message = away.Error()
+				}
 				r.prepared(p, nil)
 			case graphs.HasFinalizer(p.graph) && was != "" && was != uid:
 				p.unusable(reasonClusterChanged, fmt.Sprintf(
