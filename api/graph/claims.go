@@ -50,7 +50,7 @@ func Cluster(rg *v1alpha1.ResourceGraph) string {
 		return ""
 	}
 	ref := rg.Spec.KubeConfig.SecretRef
-	name := "cluster of Secret " + rg.Namespace + "/" + ref.Name
+	name := "cluster of Secret " + strings.TrimPrefix(rg.Namespace+"/"+ref.Name, "/")
 	if ref.Key != "" {
 		name += ", key " + ref.Key
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // PlanEach plans graphs concurrently and returns the plans in the order of
@@ -50,7 +51,11 @@ func GraphError(rg *v1alpha1.ResourceGraph, err error) error {
 	if plain := kube.Error(err); plain.Error() != err.Error() {
 		return plain
 	}
-	if errors.Is(err, engine.ErrEmpty) {
+	var distant *stored.DistantError
+	switch {
+	case errors.As(err, &distant):
+		return distant // it has the name
+	case errors.Is(err, engine.ErrEmpty):
 		err = fmt.Errorf("%w; allow it with --allow-empty", err)
 	}
 	return fmt.Errorf("graph %s/%s: %w", rg.Namespace, rg.Name, err)
