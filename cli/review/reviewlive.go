@@ -85,6 +85,7 @@ func (l *liveReview) plan(ctx context.Context, r *review.Report) ([]*applier.Pla
 	plain := 0
 	for i := range r.Instances {
 		switch in := &r.Instances[i]; {
+		case in.After != nil && in.After.Spec.KubeConfig != nil: // its objects are elsewhere
 		case in.After != nil:
 			l.options.Siblings = append(l.options.Siblings, in.After)
 		case in.Before == nil:
