@@ -144,7 +144,7 @@ func (d *driver) idle(now time.Time) time.Time {
 		d.wake()
 		return time.Time{}
 	}
-	return d.retries.resyncAt
+	return earliest(d.retries.resyncAt, d.pollSecret(now))
 }
 
 // end ends the driver of a deleted graph. There is no run.
