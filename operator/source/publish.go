@@ -75,16 +75,19 @@ func (s *session) publishFailure(ctx context.Context, f *failure) error {
 	if s.source.Status.Artifact == nil || f.waits {
 		return nil
 	}
+	want := func(live *external) externalStatus {
+		return externalStatus{Artifact: live.status.Artifact, Conditions: s.conditions(live, metav1.ConditionFalse, f.reason, f.message)}
+	}
 	object, hidden := s.flux.get(ctx, v1alpha1.FluxExternalArtifact, s.key)
-	live := viewOf(object)
-	if hidden != nil || live == nil || !s.owns(live) {
+	if shown := viewOf(object); hidden != nil || shown == nil || !s.owns(shown) || equality.Semantic.DeepEqual(want(shown), shown.status) {
 		return nil
 	}
-	want := externalStatus{Artifact: live.status.Artifact, Conditions: s.conditions(live, metav1.ConditionFalse, f.reason, f.message)}
-	if equality.Semantic.DeepEqual(want, live.status) {
-		return nil
+	// The informer may still show the artifact before the last one, which must not be written again.
+	live, other, err := s.find(ctx)
+	if live == nil || other != nil || err != nil {
+		return err
 	}
-	return ignoreGone(s.writeExternalStatus(ctx, live, want))
+	return ignoreGone(s.writeExternalStatus(ctx, live, want(live)))
 }
 
 // viewOf returns the view of an object, or nil if there is none.
