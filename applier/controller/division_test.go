@@ -174,6 +174,7 @@ func TestScaleEvents(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	f, names := newFleet(t), graphNames(12)
+	f.duration, f.deadline, f.retry = 6*time.Second, 3*time.Second, 500*time.Millisecond
 	count, live := 4, []*replica{}
 	begin := func() { live = append(live, f.begin(count)) }
 	pick := func() *replica {

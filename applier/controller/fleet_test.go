@@ -29,7 +29,7 @@ import (
 // shards.
 type fleet struct {
 	*env
-	// duration of leases. It is long enough for a busy machine to stop in time.
+	// The times of leases, as in [shards.Options]. They are long enough for a busy machine.
 	duration, deadline, retry time.Duration
 
 	mu       sync.Mutex
@@ -60,7 +60,7 @@ type replica struct {
 
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	return &fleet{env: idle(t, harness.Start(t)), duration: 6 * time.Second, deadline: 3 * time.Second, retry: 500 * time.Millisecond}
+	return &fleet{env: idle(t, harness.Start(t)), duration: 20 * time.Second, deadline: 10 * time.Second, retry: time.Second}
 }
 
 // begin starts a replica that divides the graphs into a number of shards.
