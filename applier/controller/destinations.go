@@ -145,6 +145,19 @@ func (s *destinations) kinds(namespace string, ref v1alpha1.SecretKeyReference) 
 	return nil
 }
 
+// of returns the open destinations that a Secret leads to.
+func (s *destinations) of(namespace string, ref v1alpha1.SecretKeyReference) []*destination {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*destination
+	for key, d := range s.open {
+		if key.namespace == namespace && key.ref == ref {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
 // serve keeps the watches of the destination open, and finds out which cluster it is,
 // until ctx is done.
 func (d *destination) serve(ctx context.Context) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -73,24 +74,36 @@ func (c *controller) admit(e graphEvent) bool {
 // claimElsewhere makes graphs of this replica hand over the objects that leave them and that a
 // graph of another replica lists.
 func (c *controller) claimElsewhere(rg *v1alpha1.ResourceGraph) {
-	if !c.share.AnyLeaves() || rg.DeletionTimestamp != nil || seenGraphOf(rg).suspended {
+	if rg.DeletionTimestamp != nil || seenGraphOf(rg).suspended {
 		return
 	}
-	var keys []inventory.Key
-	for _, e := range engine.DesiredEntries(rg, c.namespaced) {
-		keys = append(keys, e.Key)
+	claim := func(from *share.Share, kinds *cluster.Kinds) {
+		if !from.AnyLeaves() {
+			return
+		}
+		var keys []inventory.Key
+		for _, e := range engine.DesiredEntries(rg, scopes(kinds)) {
+			keys = append(keys, e.Key)
+		}
+		from.Claim(otherGraph{Namespace: rg.Namespace, Name: rg.Name}, keys)
 	}
-	c.share.Claim(elsewhere{Namespace: rg.Namespace, Name: rg.Name}, keys)
+	if rg.Spec.KubeConfig == nil {
+		claim(c.share, c.own.Kinds())
+		return
+	}
+	for _, d := range c.destinations.of(rg.Namespace, rg.Spec.KubeConfig.SecretRef) {
+		claim(d.share, d.client.Kinds())
+	}
 }
 
-// elsewhere is a graph that another replica executes.
-type elsewhere inventory.Owner
+// otherGraph is a graph that another replica executes.
+type otherGraph inventory.Owner
 
 // Owner implements [share.Graph].
-func (e elsewhere) Owner() inventory.Owner { return inventory.Owner(e) }
+func (g otherGraph) Owner() inventory.Owner { return inventory.Owner(g) }
 
 // Notify implements [share.Graph].
-func (elsewhere) Notify(share.Observation) {}
+func (otherGraph) Notify(share.Observation) {}
 
 // executes reports whether this replica executes a graph. The caller holds the lock.
 func (c *controller) executes(uid types.UID) bool {
