@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,12 +38,13 @@ func TestReleaseIsPinned(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
 		t.Fatal(err)
 	}
-	if len(workflow.Permissions) > 0 || len(workflow.Jobs) != 1 {
-		t.Errorf("permissions %v of %d jobs", workflow.Permissions, len(workflow.Jobs))
+	check := workflow.Jobs["check"].Permissions
+	if len(workflow.Permissions) > 0 || len(workflow.Jobs) != 2 || len(check) != 1 || check["contents"] != "read" {
+		t.Errorf("permissions %v of %d jobs, %v of the check", workflow.Permissions, len(workflow.Jobs), check)
 	}
 	commit := regexp.MustCompile(`@[0-9a-f]{40}$`)
 	uses := map[string]map[string]any{}
-	for _, step := range workflow.Jobs["release"].Steps {
+	for _, step := range slices.Concat(workflow.Jobs["check"].Steps, workflow.Jobs["release"].Steps) {
 		if step.Uses == "" {
 			continue
 		}
