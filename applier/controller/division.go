@@ -29,7 +29,7 @@ type division struct {
 	mu      sync.Mutex
 	held    map[int]*heldShard
 	waiting []graphEvent // of shards that aren't listed
-	// later are the graphs of which events later than the list were reported while it is handed
+	// later are the graphs with events that are newer than the list, reported while it is handed
 	// over; nil while no list is.
 	later map[types.NamespacedName]bool
 }

@@ -224,7 +224,7 @@ func named(held map[*replica]int) []string {
 	return text
 }
 
-// set changes graphs, each of which has one ConfigMap of its name.
+// set changes graphs. Each graph has one ConfigMap with the graph's name.
 func (f *fleet) set(data string, names ...string) {
 	f.t.Helper()
 	for _, name := range names {

@@ -108,7 +108,7 @@ func (o *observed) state(of *Options) state {
 	return s
 }
 
-// claim makes a replica the holder of a free shard, if nobody has changed the Lease since it was
+// claim makes a replica the holder of a free shard, unless the Lease was changed after it was
 // read.
 func (o *observed) claim(ctx context.Context, of *Options, shard int, holder string) error {
 	name, record := of.shardLease(shard), of.record(holder)

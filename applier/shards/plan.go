@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// state is what a replica knows about all replicas and shards.
+// state has the replicas and shards as one replica observes them.
 type state struct {
 	// held has the number of shards that each live replica holds, by its identity.
 	held map[string]int
@@ -16,7 +16,7 @@ type state struct {
 }
 
 // plan returns the free shards that a replica takes, and how many of its own it gives up. All
-// replicas that know the same state agree: nobody takes the shard of another one, and as few
+// replicas that know the same state agree: no replica takes the shard of another, and as few
 // shards as possible change their replica.
 func (s state) plan(identity string) (take []int, giveUp int) {
 	replicas := make([]string, 0, len(s.held))

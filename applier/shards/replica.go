@@ -37,7 +37,7 @@ type Options struct {
 	Log    logr.Logger
 }
 
-// Work is what a replica does with the objects of its shards. Both methods may be called by any
+// Work starts and ends the work on the objects of a shard. Both methods may be called by any
 // goroutine.
 type Work interface {
 	// Take begins the work on a shard. It doesn't block.

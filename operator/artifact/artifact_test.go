@@ -129,7 +129,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// An archive of which a part couldn't be saved is not found, and saving it again completes it.
+// An archive with a missing part is not found. Saving it again completes it.
 func TestInterruptedSave(t *testing.T) {
 	t.Parallel()
 	s, api := newStore(t)
@@ -157,7 +157,7 @@ func TestInterruptedSave(t *testing.T) {
 	}
 }
 
-// answer is what matters of an HTTP response.
+// answer has the parts of an HTTP response that tests compare.
 type answer struct {
 	Status                int
 	Type, Length, ETag    string
