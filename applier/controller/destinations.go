@@ -135,12 +135,8 @@ func (s *destinations) drop(d *destination) {
 // kinds returns the kinds of the cluster that a Secret leads to, nil if no destination of
 // it is open.
 func (s *destinations) kinds(namespace string, ref v1alpha1.SecretKeyReference) *cluster.Kinds {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, d := range s.open {
-		if key.namespace == namespace && key.ref == ref {
-			return d.client.Kinds()
-		}
+	if open := s.of(namespace, ref); len(open) > 0 {
+		return open[0].client.Kinds()
 	}
 	return nil
 }
