@@ -77,22 +77,22 @@ func (c *controller) claimElsewhere(rg *v1alpha1.ResourceGraph) {
 	if rg.DeletionTimestamp != nil || seenGraphOf(rg).suspended {
 		return
 	}
-	claim := func(from *share.Share, kinds *cluster.Kinds) {
+	claim := func(from *share.Share, client *cluster.Client) {
 		if !from.AnyLeaves() {
 			return
 		}
 		var keys []inventory.Key
-		for _, e := range engine.DesiredEntries(rg, scopes(kinds)) {
+		for _, e := range engine.DesiredEntries(rg, scopes(client.Kinds())) {
 			keys = append(keys, e.Key)
 		}
 		from.Claim(otherGraph{Namespace: rg.Namespace, Name: rg.Name}, keys)
 	}
 	if rg.Spec.KubeConfig == nil {
-		claim(c.share, c.own.Kinds())
+		claim(c.share, c.own)
 		return
 	}
 	for _, d := range c.destinations.of(rg.Namespace, rg.Spec.KubeConfig.SecretRef) {
-		claim(d.share, d.client.Kinds())
+		claim(d.share, d.client)
 	}
 }
 
