@@ -19,9 +19,9 @@ type Part struct {
 	json []*yaml.Node
 }
 
-// Parts splits a file where kubectl splits it. It parses only JSON files. The first mistake
-// ends the sequence, and so does a part of more than limit bytes, since parsing takes many
-// times the memory of the text. 0 means no limit.
+// Parts splits a file where kubectl splits it, and skips parts of blank lines and comments. It
+// parses only JSON files. The first mistake ends the sequence, and so does a part of
+// more than limit bytes, since parsing takes many times the memory of the text. 0 means no limit.
 func Parts(name string, data []byte, limit int) iter.Seq2[Part, problem.List] {
 	return newFile(name, data).parts(limit)
 }
@@ -84,12 +84,26 @@ func (f *file) parts(limit int) iter.Seq2[Part, problem.List] {
 				yield(Part{}, f.problem(f.pos(line, 1), "", "a document of more than %d bytes", limit))
 				return
 			}
-			if !yield(Part{file: f, start: start, end: sep.start, line: line}, nil) {
+			if !isEmpty(f.data[start:sep.start]) && !yield(Part{file: f, start: start, end: sep.start, line: line}, nil) {
 				return
 			}
 			start, line = sep.end, sep.line+1
 		}
 	}
+}
+
+// isEmpty reports whether a part has only blank lines and comments, and thus no document. Parsing
+// finds that out, too, but a file can have a million such parts. isEmpty returns false for rare
+// spellings that only parsing decides: tabs, and characters at which YAML 1.1 ends a line and
+// with it a comment.
+func isEmpty(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimRight(bytes.TrimLeft(line, " "), "\r\n")
+		if len(line) > 0 && (line[0] != '#' || bytes.ContainsAny(line, "\u0085\u2028\u2029")) {
+			return false
+		}
+	}
+	return true
 }
 
 // documents yields the root nodes of the documents in the part.

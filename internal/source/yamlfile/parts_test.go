@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -45,6 +46,45 @@ func TestParts(t *testing.T) {
 				t.Errorf("objects of the parts (-file +parts):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestEmptyParts skips parts without a document, and no others.
+func TestEmptyParts(t *testing.T) {
+	for name, test := range map[string]struct {
+		file string
+		want []string // the lines at which the parts begin
+	}{
+		"nothing":             {"", nil},
+		"separators":          {"---\n---\n--- # a\n---", nil},
+		"blank and comments":  {"\n  \n---\n# a: 1\n  # é\n---\r\n# a\r\n\r\n---\na: 1\n", []string{"10"}},
+		"before and behind":   {"a: 1\n---\n---\n# a\n---\nb: 1\n---\n", []string{"1", "6"}},
+		"text behind comment": {"# a\u2028b: 1\n---\n# c\u0085d: 1\n", []string{"1", "4"}},
+		"null":                {"~\n---\n\t\n---\n...\n", []string{"1", "3", "5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for part, ps := range Parts("app.yaml", []byte(test.file), 0) {
+				if ps != nil {
+					t.Fatal(ps)
+				}
+				got = append(got, fmt.Sprint(part.line))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("parts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// BenchmarkSeparators reads 4 MiB of separators.
+func BenchmarkSeparators(b *testing.B) {
+	data := bytes.Repeat([]byte("---\n"), 1<<20)
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		for _, ps := range Documents("app.yaml", data) {
+			b.Fatal("a document", ps)
+		}
 	}
 }
 

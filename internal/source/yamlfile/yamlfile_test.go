@@ -127,6 +127,7 @@ func TestYAMLReadsLikeKubectl(t *testing.T) {
 		"first separator":   "---\n" + one + "---\n" + two + "---\n",
 		"comments":          "# a\n---\n# b\n" + one + "# c\n---\n# d\n",
 		"separator comment": one + "--- # next\n" + two,
+		"line in a comment": "# a\u2028b: 1\n---\n# c\u0085d: 1\n---\n" + one,
 		"end marker":        one + "...\n",
 		"two without ---":   one + "...\n" + two,
 		"text after ---":    "--- {a: b}\n",
@@ -260,6 +261,7 @@ func TestYAMLIsFast(t *testing.T) {
 		"long line of YAML": strings.ReplaceAll(one, `"`, "") + strings.Repeat("é, ", 150_000) + "]}}",
 		"long line of JSON": one + strings.Repeat(`"é",`, 150_000) + `"x"]}}`,
 		"many documents":    strings.Repeat(header+"---\n", 20_000),
+		"many separators":   strings.Repeat("---\n", 1<<20),
 		"many lines":        header + "spec:\n" + strings.Repeat("# comment\n", 1_000_000),
 		"a long string":     header + "spec: \"" + strings.Repeat("x", 10<<20) + "\"\n",
 	} {
