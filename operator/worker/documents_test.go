@@ -42,6 +42,11 @@ items:
   metadata: {name: Old}
   spec: {container: nginx}
 ---
+<<: {apiVersion: pequod.io/v1, kind: Other}
+metadata: {name: merged, labels: {kind: &kind Shop}}
+kind: *kind
+spec: {image: nginx}
+---
 apiVersion: pequod.io/v1
 kind: Shop
 kind: Shop
@@ -84,7 +89,8 @@ func TestDocuments(t *testing.T) {
 		"unread: apps/shops.yaml:23:3: apiVersion: missing",
 		`apps/shops.yaml:26:20: metadata.name: "Old": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ` +
 			"'-' or '.', and must start and end with an alphanumeric character",
-		"apps/shops.yaml:31:1: kind: key given twice, first at line 30",
+		"apps/shops.yaml:29:1: graph of default/merged",
+		"apps/shops.yaml:36:1: kind: key given twice, first at line 35",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)

@@ -118,15 +118,11 @@ func fieldsOf(n *yaml.Node) []element {
 	var own, merged []element
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		if key.ShortTag() != "!!merge" {
+		if !isMergeKey(key) {
 			own = append(own, element{key, value})
 			continue
 		}
-		from := []*yaml.Node{target(value)}
-		if from[0].Kind == yaml.SequenceNode {
-			from = from[0].Content
-		}
-		for _, m := range from {
+		for _, m := range mergedBy(value) {
 			merged = append(merged, fieldsOf(target(m))...)
 		}
 	}

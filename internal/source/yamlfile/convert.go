@@ -136,7 +136,7 @@ func (c *converter) mapping(n *yaml.Node, path string, depth int) ast.Expr {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		// The merge key is applied last, since the mapping's own keys win.
-		if k.Kind == yaml.ScalarNode && k.ShortTag() == "!!merge" {
+		if isMergeKey(k) {
 			if m.value != nil {
 				c.problem(k, problem.RuleYAML, path, "", "key << given twice")
 			}

@@ -95,9 +95,10 @@ func (d Document) KeyAt(path string) problem.Position {
 	return d.PosOf(elements)
 }
 
-// Text returns the scalar at a top-level key as it is written, or "".
+// Text returns the scalar at a top-level key as it is written, or "". It follows aliases and
+// the merge key.
 func (d Document) Text(key string) string {
-	if n := find(d.node, []string{key}); n != d.node && n.Kind == yaml.ScalarNode {
+	if n := lookup(d.node, key, map[*yaml.Node]bool{}); n != nil && n.Kind == yaml.ScalarNode {
 		return n.Value
 	}
 	return ""

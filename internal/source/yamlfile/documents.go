@@ -137,8 +137,8 @@ func listItems(n *yaml.Node) []*yaml.Node {
 	if d.Text("apiVersion") != "v1" || d.Text("kind") != "List" {
 		return []*yaml.Node{n}
 	}
-	items := find(n, []string{"items"})
-	if items == n || items.Kind != yaml.SequenceNode {
+	items := lookup(n, "items", map[*yaml.Node]bool{})
+	if items == nil || items.Kind != yaml.SequenceNode {
 		return []*yaml.Node{n}
 	}
 	return items.Content

@@ -57,3 +57,45 @@ func (c *converter) merge(s *ast.StructLit, m merge, path string, depth int) {
 		c.problem(m.value, problem.RuleYAML, path, "", "<< takes a mapping or a list of mappings")
 	}
 }
+
+// isMergeKey reports whether a key is the merge key.
+func isMergeKey(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge"
+}
+
+// mergedBy returns the mappings that the value of a merge key names.
+func mergedBy(value *yaml.Node) []*yaml.Node {
+	if value = target(value); value.Kind == yaml.SequenceNode {
+		return value.Content
+	}
+	return []*yaml.Node{value}
+}
+
+// lookup returns the value of a key of a mapping, or nil. It finds the value that converter.merge
+// gives the key, without converting the mapping, and follows aliases. searched has the nodes that
+// lack the key: an anchor can contain itself, or be merged many times.
+func lookup(n *yaml.Node, key string, searched map[*yaml.Node]bool) *yaml.Node {
+	n = target(n)
+	if n.Kind != yaml.MappingNode || searched[n] {
+		return nil
+	}
+	searched[n] = true
+	var found, merged *yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		switch k, value := n.Content[i], target(n.Content[i+1]); {
+		case isMergeKey(k):
+			merged = value
+		case target(k).Value == key:
+			found = value
+		}
+	}
+	if found != nil || merged == nil {
+		return found
+	}
+	for _, m := range mergedBy(merged) {
+		if v := lookup(m, key, searched); v != nil {
+			return v
+		}
+	}
+	return nil
+}

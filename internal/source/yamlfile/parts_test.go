@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // objectsOf describes the objects of a file: positions, keys and problems.
@@ -85,6 +87,64 @@ func BenchmarkSeparators(b *testing.B) {
 		for _, ps := range Documents("app.yaml", data) {
 			b.Fatal("a document", ps)
 		}
+	}
+}
+
+// TestText reads the kinds of documents that use aliases and merge keys, and compares them with
+// those that the whole document has.
+func TestText(t *testing.T) {
+	for file, want := range map[string]string{
+		"kind: A\n":                          "A",
+		"a: &k A\nkind: *k\n":                "A",
+		"? &k kind\n: A\n":                   "A",
+		"<<: {kind: A}\n":                    "A",
+		"<<: {kind: A}\nkind: B\n":           "B",
+		"a: &m {kind: A}\n<<: *m\n":          "A",
+		"<<: [{a: 1}, {kind: A}, {kind: B}]": "A",
+		"<<: {a: 1, <<: {kind: A}}":          "A",
+		"<<: []":                             "",
+		"<<: A":                              "",
+		"\"<<\": {kind: A}":                  "",
+		"kind: [A]":                          "",
+		"a: {kind: A}":                       "",
+		"- kind: A":                          "",
+	} {
+		for doc, ps := range Documents("app.yaml", []byte(file)) {
+			if got := doc.Text("kind"); got != want || ps != nil {
+				t.Errorf("%q: %q, %v; want %q", file, got, ps, want)
+			}
+			if want == "" {
+				continue
+			}
+			e, ps := doc.Syntax()
+			if got, _ := cuesyntax.Text(cuesyntax.ValueAt(e, []string{"kind"})); got != want || ps != nil {
+				t.Errorf("%q: the whole document has the kind %q, %v", file, got, ps)
+			}
+		}
+	}
+	// Anchors that contain themselves or multiply are searched once.
+	many := "a0: &a0 {a: 1}\n"
+	for i := range 60 {
+		many += fmt.Sprintf("a%d: &a%d {<<: [*a%d, *a%d]}\n", i+1, i+1, i, i)
+	}
+	for _, file := range []string{"&a\n<<: *a\n", "&a\n<<: [*a, {b: *a}]\nkind: *a\n", many + "<<: *a60\n"} {
+		for doc := range Documents("app.yaml", []byte(file)) {
+			if got := doc.Text("kind"); got != "" {
+				t.Errorf("%q: %q", file, got)
+			}
+		}
+	}
+	// A List can have a merge key, too, and its items can be aliases.
+	list := "a: &a {kind: A}\n<<: {apiVersion: v1, kind: List}\nitems: [*a, {<<: *a, b: 1}]\n"
+	var kinds []string
+	for doc, ps := range Objects("app.yaml", []byte(list)) {
+		if ps != nil {
+			t.Fatal(ps)
+		}
+		kinds = append(kinds, doc.Text("kind"))
+	}
+	if diff := cmp.Diff([]string{"A", "A"}, kinds); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
 	}
 }
 
