@@ -129,7 +129,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// An archive with a missing part is not found. Saving it again completes it.
+// An archive with a missing part is not found. Saving it again completes it, and pruning deletes
+// what is left of it.
 func TestInterruptedSave(t *testing.T) {
 	t.Parallel()
 	s, api := newStore(t)
@@ -150,10 +151,50 @@ func TestInterruptedSave(t *testing.T) {
 	if _, err := s.Read(t.Context(), apps, digest); !apierrors.IsNotFound(err) {
 		t.Errorf("reading what was not saved: %v", err)
 	}
-	left.Store(3) // two of which exist
-	save(t, s, apps, data)
-	if got, err := s.Read(t.Context(), apps, digest); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("%d bytes, %v", len(got), err)
+	whole := func() {
+		t.Helper()
+		left.Store(3)
+		save(t, s, apps, data)
+		if got, err := s.Read(t.Context(), apps, digest); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+	}
+	whole()
+	// remove deletes the part whose name has a suffix, if there is one, and returns the number of parts
+	// that are left.
+	remove := func(suffix string) (left int) {
+		t.Helper()
+		var all appsv1.ControllerRevisionList
+		if err := api.List(t.Context(), &all, client.InNamespace(s.Namespace)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range all.Items {
+			if strings.HasSuffix(all.Items[i].Name, suffix) {
+				if err := api.Delete(t.Context(), &all.Items[i]); err != nil {
+					t.Fatal(err)
+				}
+				return len(all.Items) - 1
+			}
+		}
+		return len(all.Items)
+	}
+	if left := remove("-1"); left != 2 {
+		t.Errorf("%d parts are left", left)
+	}
+	whole()
+	// Without the first part, the rest still has an owner, and is deleted with its archives.
+	if left := remove("-0"); left != 2 {
+		t.Errorf("%d parts are left", left)
+	}
+	owners, err := s.Owners(t.Context())
+	if diff := cmp.Diff([]types.NamespacedName{apps}, owners); diff != "" || err != nil {
+		t.Errorf("owners (-want +got):\n%s%v", diff, err)
+	}
+	if err := s.Prune(t.Context(), apps, "sha256:other"); err != nil {
+		t.Fatal(err)
+	}
+	if left := remove("none"); left != 0 {
+		t.Errorf("%d parts are left", left)
 	}
 }
 

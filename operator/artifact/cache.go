@@ -37,7 +37,7 @@ func (c *cache) get(key string) []byte {
 	return e.Value.(*cached).archive
 }
 
-// put adds an archive, which must not be larger than the limit. An archive with the same key is the same.
+// put adds an archive, which must not be larger than the limit. Archives with equal keys are equal.
 func (c *cache) put(key string, archive []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,14 +1,14 @@
 // Package artifact keeps the archives that Flux fetches for InstanceSources, and serves them.
 //
 // [Store] keeps each archive as a blob in the namespace of the manager, see package blob. So every
-// replica serves what one of them has saved, also after it has lost its disk, and the last good
-// archive stays while a source can't be rendered. [Server] is the HTTP server:
+// replica serves what the leader has saved, and the last good archive stays while a source can't
+// be rendered. [Server] is the HTTP server:
 //
 //	GET /artifacts/NAMESPACE/NAME/HEX.tar.gz
 //
-// HEX is the digest of the archive, and NAMESPACE and NAME are those of the InstanceSource. What
-// has an address never changes.
+// HEX is the SHA-256 digest of the archive, and NAMESPACE and NAME are those of the InstanceSource.
+// So the content at an address never changes.
 //
-// The package renders nothing, and knows no Flux. Everyone who reaches the server can read what it
-// has, as with the server of source-controller.
+// The server asks for no credentials, as that of source-controller: whoever reaches it and knows an
+// address can read the archive. The package renders nothing and makes no objects of Flux.
 package artifact

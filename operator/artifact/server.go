@@ -16,12 +16,12 @@ import (
 
 // The limits of the server.
 const (
-	// maxRequests is the number of requests at a time. Each may have an archive in memory.
+	// maxRequests is the number of requests in flight. Each may hold an archive in memory.
 	maxRequests = 16
 	// maxCached limits the archives in memory between requests, in bytes.
 	maxCached = 32 << 20
-	// unknownRate is the number of archives per second that are looked for although informers
-	// don't show them: a client may be faster than the informer of this replica.
+	// unknownRate is the number of requests to the API server per second for archives that
+	// informers don't show: a client may be faster than the informer of this replica.
 	unknownRate, unknownBurst = 5, 20
 	// readTimeout limits reading an archive from the API server.
 	readTimeout = 30 * time.Second
@@ -58,7 +58,8 @@ func Handler(store Store, log logr.Logger) http.Handler {
 // fileName matches the names of archives.
 var fileName = lazyregexp.New(`^([0-9a-f]{64})\.tar\.gz$`)
 
-// serve answers one request. What can't be read now is 503, so that Flux tries again.
+// serve answers one request. The status is 503 if the archive can't be read now, so that Flux tries
+// again.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	file := fileName().FindStringSubmatch(r.PathValue("file"))
 	if file == nil {
@@ -81,7 +82,8 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	case err != nil:
-		if r.Context().Err() == nil {
+		// Clients can't fill the log: what they guess isn't logged.
+		if r.Context().Err() == nil && !apierrors.IsTooManyRequests(err) {
 			h.log.Error(err, "An archive can't be read", "instanceSource", of, "digest", digest)
 		}
 		unavailable(w, "the archive can't be read now")
@@ -101,7 +103,7 @@ func unavailable(w http.ResponseWriter, why string) {
 
 // archive returns an archive from memory or the store.
 func (h *handler) archive(ctx context.Context, of types.NamespacedName, digest string) ([]byte, error) {
-	known, err := h.store.has(ctx, of, digest)
+	known, err := h.store.shows(ctx, of, digest)
 	if err != nil {
 		return nil, err
 	}

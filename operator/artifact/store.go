@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,17 +13,13 @@ import (
 	"github.com/pequod-io/pequod/operator/blob"
 )
 
-// The annotations of an archive.
-const (
-	// annotationSource is the namespace and name of the InstanceSource.
-	annotationSource = v1alpha1.Prefix + "instance-source"
-	annotationDigest = v1alpha1.Prefix + "digest"
-)
+// annotationSource is the annotation with the namespace and name of the InstanceSource.
+const annotationSource = v1alpha1.Prefix + "instance-source"
 
-// MaxSize is the largest archive, in bytes. It has 12 parts.
+// MaxSize is the largest archive, in bytes. It takes 12 ControllerRevisions.
 const MaxSize = 10 << 20
 
-// Store has the archives of all InstanceSources.
+// Store keeps the archives of all InstanceSources.
 type Store struct {
 	// Client reads the metadata of archives from informers; see [blob.ByObject].
 	Client client.Client
@@ -47,24 +42,32 @@ func nameOf(of types.NamespacedName, digest string) string {
 	return fmt.Sprintf("pequod-artifact-%x", sum[:16])
 }
 
-// Save keeps an archive of an InstanceSource, unless it is kept. It returns the digest of the
+// Save saves an archive of an InstanceSource, unless it is saved. It returns the digest of the
 // archive as sha256:HEX.
 func (s Store) Save(ctx context.Context, of types.NamespacedName, archive []byte) (digest string, err error) {
 	if len(archive) > MaxSize {
 		return "", fmt.Errorf("the archive is larger than %d MiB", MaxSize>>20)
 	}
 	digest = digestOf(archive)
-	// The informer may still show an archive that was deleted.
-	if kept, err := s.blobs().Has(ctx, nameOf(of, digest)); err != nil || kept {
+	if saved, err := s.Has(ctx, of, digest); err != nil || saved {
 		return digest, err
 	}
-	err = s.blobs().Save(ctx, blob.Blob{
-		Name: nameOf(of, digest), Annotations: map[string]string{annotationSource: of.String()}, First: map[string]string{annotationDigest: digest},
-	}, archive)
+	err = s.blobs().Save(ctx, blob.Blob{Name: nameOf(of, digest), Annotations: map[string]string{annotationSource: of.String()}}, archive)
 	if err != nil {
-		return "", fmt.Errorf("keeping the archive %s: %w", digest, err)
+		return "", fmt.Errorf("saving the archive %s: %w", digest, err)
 	}
 	return digest, nil
+}
+
+// Has reports whether an archive of an InstanceSource is saved. It asks the API server: informers
+// may still show an archive that was deleted.
+func (s Store) Has(ctx context.Context, of types.NamespacedName, digest string) (bool, error) {
+	return s.blobs().Has(ctx, s.API, nameOf(of, digest))
+}
+
+// shows reports whether informers show an archive.
+func (s Store) shows(ctx context.Context, of types.NamespacedName, digest string) (bool, error) {
+	return s.blobs().Has(ctx, s.Client, nameOf(of, digest))
 }
 
 // Read returns the archive of an InstanceSource with a digest, from the API server. It is a NotFound
@@ -80,44 +83,28 @@ func (s Store) Read(ctx context.Context, of types.NamespacedName, digest string)
 	return archive, nil
 }
 
-// Prune deletes the archives of an InstanceSource, except for those with the digests.
+// Prune deletes the archives of an InstanceSource, except for those with the digests. No archive of
+// the InstanceSource may be saved at the same time.
 func (s Store) Prune(ctx context.Context, of types.NamespacedName, keep ...string) error {
 	from := client.Reader(s.Client)
 	if len(keep) == 0 {
 		from = s.API // there may be no other occasion to delete what the informer doesn't show yet
 	}
-	all, err := s.blobs().List(ctx, from, annotationDigest)
-	if err != nil {
-		return err
+	var names []string
+	for _, digest := range keep {
+		names = append(names, nameOf(of, digest))
 	}
-	for _, b := range all {
-		digest := b.First[annotationDigest]
-		if b.First[annotationSource] != of.String() || slices.Contains(keep, digest) {
-			continue
-		}
-		if err := s.blobs().Delete(ctx, b); err != nil {
-			return fmt.Errorf("deleting the archive %s: %w", digest, err)
-		}
-	}
-	return nil
+	return s.blobs().Prune(ctx, from, annotationSource, of.String(), names...)
 }
 
 // Owners returns the InstanceSources that have archives, without a request.
 func (s Store) Owners(ctx context.Context) ([]types.NamespacedName, error) {
-	all, err := s.blobs().List(ctx, s.Client, annotationDigest)
+	values, err := s.blobs().Values(ctx, annotationSource)
 	var owners []types.NamespacedName
-	for _, b := range all {
-		namespace, name, found := strings.Cut(b.First[annotationSource], "/")
-		of := types.NamespacedName{Namespace: namespace, Name: name}
-		if found && !slices.Contains(owners, of) {
-			owners = append(owners, of)
+	for _, value := range values {
+		if namespace, name, found := strings.Cut(value, "/"); found {
+			owners = append(owners, types.NamespacedName{Namespace: namespace, Name: name})
 		}
 	}
 	return owners, err
-}
-
-// has reports whether informers show an archive.
-func (s Store) has(ctx context.Context, of types.NamespacedName, digest string) (bool, error) {
-	all, err := s.blobs().List(ctx, s.Client, annotationDigest)
-	return slices.ContainsFunc(all, func(b blob.Blob) bool { return b.Name == nameOf(of, digest) }), err
 }

@@ -1,14 +1,14 @@
 // Package blob keeps bytes in the cluster: the sources of the versions of platforms, and the
-// archives of InstanceSources. So they are there for every replica of the manager, and for one
-// that has lost its disk.
+// archives of InstanceSources. Every replica of the manager can read them, and they outlive the
+// disk of a Pod.
 //
-// A blob is a ControllerRevision in the namespace of the manager, or several if it is large.
-// Kubernetes has this kind for the history of controllers, and lets no one change the data of
-// one. The metadata of the first part says everything but the bytes, so that informers need not
-// keep them.
+// A blob is stored as a ControllerRevision in the namespace of the manager, or as several if it is
+// large: its parts. Kubernetes has this kind for the history of controllers, and lets no one change
+// the data of a ControllerRevision. The annotations of the first part describe the whole blob, so
+// informers keep metadata only.
 //
-// The package knows neither names nor content: its callers are packages operator/revision and
-// operator/artifact.
+// [Store] is the entry point. Its callers, packages operator/revision and operator/artifact, choose
+// the names and the annotations.
 package blob
 
 import (
@@ -36,10 +36,11 @@ import (
 // annotationParts is the number of parts. Only the first part has it.
 const annotationParts = v1alpha1.Prefix + "parts"
 
-// maxPart is the largest part. As base64 in JSON it is some 1.2 MB, and etcd takes 1.5 MiB.
+// maxPart is the size of the largest part, in bytes. It becomes some 1.2 MB of base64 in JSON; etcd
+// accepts 1.5 MiB.
 const maxPart = 900_000
 
-// Store has the blobs of a namespace.
+// Store reads and writes the blobs of a namespace.
 type Store struct {
 	// Client reads the metadata of blobs from informers; see [ByObject].
 	Client client.Client
@@ -47,15 +48,15 @@ type Store struct {
 	API client.Reader
 	// Namespace is the namespace of the manager.
 	Namespace string
-	// Field is the field of the data that has the bytes.
+	// Field is the name of the field with the bytes in the data of a ControllerRevision.
 	Field string
 }
 
-// Blob is the metadata of a blob. The name is a prefix of those of its parts.
+// Blob is the metadata of a blob. Its parts are named NAME-0, NAME-1 and so on.
 type Blob struct {
 	Name   string
 	Labels map[string]string
-	// Annotations are on all parts, and First only on the first.
+	// Annotations are those of all parts, and First more of the first part.
 	Annotations, First map[string]string
 	Owners             []metav1.OwnerReference
 
@@ -84,22 +85,29 @@ func (s Store) key(name string, part int) types.NamespacedName {
 	return types.NamespacedName{Namespace: s.Namespace, Name: fmt.Sprintf("%s-%d", name, part)}
 }
 
-// List returns the blobs that have an annotation, the newest first. First has all annotations. from
-// is the Client or the API.
-func (s Store) List(ctx context.Context, from client.Reader, annotation string) ([]Blob, error) {
+// parts returns the metadata of all parts of all blobs. from is the Client or the API.
+func (s Store) parts(ctx context.Context, from client.Reader) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
-	if err := from.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels(selector())); err != nil {
+	err := from.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels(selector()))
+	return list.Items, err
+}
+
+// List returns the blobs that have an annotation on the first part, the newest first, without
+// labels and owners. First has all annotations of that part. List makes no request.
+func (s Store) List(ctx context.Context, annotation string) ([]Blob, error) {
+	parts, err := s.parts(ctx, s.Client)
+	if err != nil {
 		return nil, err
 	}
 	var all []Blob
-	for _, o := range list.Items {
+	for _, o := range parts {
 		parts, err := strconv.Atoi(o.Annotations[annotationParts])
 		name, first := strings.CutSuffix(o.Name, "-0")
 		if o.Annotations[annotation] == "" || err != nil || !first {
-			continue // another part, or others made it
+			continue // another part, or not of this program
 		}
-		all = append(all, Blob{Name: name, Labels: o.Labels, First: o.Annotations, Owners: o.OwnerReferences, created: o.CreationTimestamp, parts: parts})
+		all = append(all, Blob{Name: name, First: o.Annotations, created: o.CreationTimestamp, parts: parts})
 	}
 	slices.SortFunc(all, func(a, b Blob) int {
 		return cmp.Or(b.created.Compare(a.created.Time), cmp.Compare(a.Name, b.Name))
@@ -110,7 +118,7 @@ func (s Store) List(ctx context.Context, from client.Reader, annotation string) 
 // Save saves the parts of a blob that don't exist.
 func (s Store) Save(ctx context.Context, b Blob, data []byte) error {
 	parts := slices.Collect(slices.Chunk(data, maxPart))
-	// The first part has the metadata and comes last: a blob that lacks a part is not listed.
+	// The first part is written last, so that a blob that lacks a part is not listed.
 	for i, part := range slices.Backward(parts) {
 		raw, err := json.Marshal(map[string][]byte{s.Field: part})
 		if err != nil {
@@ -136,10 +144,43 @@ func (s Store) Save(ctx context.Context, b Blob, data []byte) error {
 	return nil
 }
 
-// Has reports whether the API server has a blob with a name.
-func (s Store) Has(ctx context.Context, name string) (bool, error) {
-	err := s.API.Get(ctx, s.key(name, 0), metadata())
-	return err == nil, client.IgnoreNotFound(err)
+// Values returns the values of an annotation that all parts of a blob have, without a request.
+// Parts that an interrupted Save or Delete has left count, too.
+func (s Store) Values(ctx context.Context, annotation string) ([]string, error) {
+	parts, err := s.parts(ctx, s.Client)
+	values := map[string]bool{}
+	for _, o := range parts {
+		if value := o.Annotations[annotation]; value != "" {
+			values[value] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(values)), err
+}
+
+// Has reports whether there is a blob with a name and all its parts. from is the Client or the API.
+func (s Store) Has(ctx context.Context, from client.Reader, name string) (bool, error) {
+	for i, parts := 0, 1; i < parts; i++ {
+		part := metadata()
+		if err := from.Get(ctx, s.key(name, i), part); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		if i == 0 {
+			var err error
+			if parts, err = partsOf(part); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// partsOf returns the number of parts of a blob by its first part.
+func partsOf(first metav1.Object) (int, error) {
+	parts, err := strconv.Atoi(first.GetAnnotations()[annotationParts])
+	if err != nil {
+		return 0, fmt.Errorf("ControllerRevision %s: annotation %s: %w", client.ObjectKey{Namespace: first.GetNamespace(), Name: first.GetName()}, annotationParts, err)
+	}
+	return parts, nil
 }
 
 // Read reads the bytes of the blob with a name. It is a NotFound error if there is none.
@@ -157,8 +198,8 @@ func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 		}
 		if i == 0 {
 			var err error
-			if parts, err = strconv.Atoi(object.Annotations[annotationParts]); err != nil {
-				return nil, fmt.Errorf("ControllerRevision %s: annotation %s: %w", key, annotationParts, err)
+			if parts, err = partsOf(object); err != nil {
+				return nil, err
 			}
 		}
 		all = append(all, data[s.Field]...)
@@ -168,13 +209,45 @@ func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 
 // Delete deletes a blob that was listed.
 func (s Store) Delete(ctx context.Context, b Blob) error {
-	// The first part goes first, so that what is left is not listed.
+	// The first part goes first, so that the rest is not listed.
 	for i := range b.parts {
-		key, object := s.key(b.Name, i), metadata()
-		object.Namespace, object.Name = key.Namespace, key.Name
-		if err := client.IgnoreNotFound(s.Client.Delete(ctx, object)); err != nil {
+		if err := s.delete(ctx, s.key(b.Name, i)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// Prune deletes the blobs with a value of an annotation that all their parts have, except for those
+// with the names to keep. It also deletes parts that an interrupted Save or Delete has left, so no
+// blob with that value may be saved at the same time. from is the Client or the API.
+func (s Store) Prune(ctx context.Context, from client.Reader, annotation, value string, keep ...string) error {
+	parts, err := s.parts(ctx, from)
+	if err != nil {
+		return err
+	}
+	// As in Delete, first parts go first: their names are the shortest and least.
+	slices.SortFunc(parts, func(a, b metav1.PartialObjectMetadata) int {
+		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	for _, o := range parts {
+		name := o.Name[:max(0, strings.LastIndex(o.Name, "-"))]
+		if o.Annotations[annotation] != value || slices.Contains(keep, name) {
+			continue
+		}
+		if err := s.delete(ctx, client.ObjectKeyFromObject(&o)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delete deletes a part, if it exists.
+func (s Store) delete(ctx context.Context, key types.NamespacedName) error {
+	object := metadata()
+	object.Namespace, object.Name = key.Namespace, key.Name
+	if err := client.IgnoreNotFound(s.Client.Delete(ctx, object)); err != nil {
+		return fmt.Errorf("deleting ControllerRevision %s: %w", key, err)
 	}
 	return nil
 }

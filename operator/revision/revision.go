@@ -2,8 +2,8 @@
 // instances can be rendered with the version that they have after a new one was published:
 // during a rollout, while they are pinned, and also by a manager that has lost its disk.
 //
-// A revision is a blob of package blob: one ControllerRevision in the namespace of the manager, or
-// several. Its metadata says everything but the sources.
+// A revision is stored by package blob, in one or more ControllerRevisions in the namespace of the
+// manager. Their annotations describe the version, so only the sources must be read.
 //
 // A [Store] saves, lists, reads and deletes revisions. It decides nothing: package
 // operator/transform saves each version before it is published, and
@@ -61,7 +61,7 @@ type stored struct {
 
 // list returns the revisions of a Transform, the newest first.
 func (s Store) list(ctx context.Context, transform types.NamespacedName) ([]stored, error) {
-	blobs, err := s.blobs().List(ctx, s.Client, annotationVersion)
+	blobs, err := s.blobs().List(ctx, annotationVersion)
 	var all []stored
 	for _, b := range blobs {
 		if b.First[annotationTransform] != transform.String() {
