@@ -17,16 +17,17 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/modules/archive"
 )
 
 // The limits of an artifact of a source.
 const (
-	// maxDownload limits the archive, in bytes, and maxUnpacked all that is in it. Both are read
-	// as streams.
+	// maxDownload limits the archive, and maxUnpacked its content, in bytes. Neither is held in
+	// memory.
 	maxDownload = 256 << 20
 	maxUnpacked = 2 << 30
-	// maxBytes and maxFiles limit the files that are read into memory.
+	// maxBytes, in bytes, and maxFiles limit the files that are read into memory.
 	maxBytes = 16 << 20
 	maxFiles = 10_000
 	// fetchTimeout limits the time of a download.
@@ -44,13 +45,18 @@ var downloads = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// fetch downloads an artifact, verifies its digest, and returns the files of a directory in it that
-// count as input.
+// fetch downloads an artifact, verifies its digest, and returns the YAML and JSON files of a directory
+// in it.
 func fetch(ctx context.Context, a *meta.Artifact, dir string) ([]archive.File, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
+	because := func(reason string, err error) *failure {
+		return &failure{reason: reason, message: source.OneLine("artifact "+a.Revision+": "+err.Error(), maxProblem)}
+	}
 	invalid := func(format string, args ...any) *failure {
-		return &failure{reason: reasonArtifactInvalid, message: "artifact " + a.Revision + ": " + fmt.Sprintf(format, args...), stalled: true}
+		f := because(reasonArtifactInvalid, fmt.Errorf(format, args...))
+		f.stalled = true
+		return f
 	}
 	algorithm, want, _ := strings.Cut(a.Digest, ":")
 	sum := hashOf(algorithm)
@@ -59,7 +65,7 @@ func fetch(ctx context.Context, a *meta.Artifact, dir string) ([]archive.File, *
 	}
 	body, err := open(ctx, a.URL)
 	if err != nil {
-		return nil, &failure{reason: reasonFetchFailed, message: "artifact " + a.Revision + ": " + err.Error()}
+		return nil, because(reasonFetchFailed, err)
 	}
 	defer body.Close()
 	limited := &io.LimitedReader{R: body, N: maxDownload + 1}
@@ -69,14 +75,14 @@ func fetch(ctx context.Context, a *meta.Artifact, dir string) ([]archive.File, *
 	})
 	// The archive can end before the download does.
 	if _, err := io.Copy(io.Discard, stream); err != nil {
-		return nil, &failure{reason: reasonFetchFailed, message: "artifact " + a.Revision + ": " + err.Error()}
+		return nil, because(reasonFetchFailed, err)
 	}
 	var defect *archive.DefectError
 	switch got := hex.EncodeToString(sum.Sum(nil)); {
 	case limited.N == 0:
 		return nil, invalid("the archive is larger than %d MiB", maxDownload>>20)
-	case got != want:
-		return nil, invalid("the archive has the digest %s:%s, not %s", algorithm, got, a.Digest)
+	case got != want: // the server may have had another archive at this address for a moment
+		return nil, because(reasonArtifactInvalid, fmt.Errorf("the archive has the digest %s:%s, not %s", algorithm, got, a.Digest))
 	case errors.As(unpackErr, &defect):
 		return nil, invalid("%v", defect)
 	case unpackErr != nil:
@@ -100,14 +106,16 @@ func hashOf(algorithm string) hash.Hash {
 	return nil
 }
 
-// open requests an archive. The caller closes it.
+// open requests an archive. The caller closes it. Errors name neither the user nor the query of the
+// address, which can have credentials.
 func open(ctx context.Context, address string) (io.ReadCloser, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("status.artifact.url: %w", withoutAddress(err))
 	}
+	shown := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s is not an address of HTTP", u.Redacted())
+		return nil, fmt.Errorf("%s is not an address of HTTP", shown)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -116,18 +124,27 @@ func open(ctx context.Context, address string) (io.ReadCloser, error) {
 	request.Header.Set("User-Agent", fieldManager)
 	response, err := downloads.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", shown, withoutAddress(err))
 	}
 	if response.StatusCode != http.StatusOK {
 		response.Body.Close()
-		return nil, fmt.Errorf("%s answered %s", u.Redacted(), response.Status)
+		return nil, fmt.Errorf("%s answered %s", shown, response.Status)
 	}
 	return response.Body, nil
 }
 
-// within returns a filter for the input in a directory of an archive: YAML and JSON files, except
-// for the configuration of kustomize, as pequod render selects them. The files that select
-// modules count, too, because they are refused.
+// withoutAddress returns the cause of an error that names an address.
+func withoutAddress(err error) error {
+	var named *url.Error
+	if errors.As(err, &named) {
+		return named.Err
+	}
+	return err
+}
+
+// within returns a filter that selects the files in a directory of an archive as pequod render does:
+// YAML and JSON files, except for the configuration of kustomize. It also selects pequod.lock, which
+// is refused.
 func within(dir string) func(name string) bool {
 	dir = strings.Trim(path.Clean("/"+dir), "/")
 	return func(name string) bool {
