@@ -67,7 +67,7 @@ func (o *options) setupArtifacts(m manager.Manager, counters *appliermetrics.Met
 	}
 	store := artifact.Store{Client: m.GetClient(), API: m.GetAPIReader(), Namespace: o.namespace}
 	err := source.Setup(m, source.Options{
-		Catalog: platforms, Renderer: evaluator, Store: store, URL: o.artifacts.url, Transforms: o.allows,
+		Catalog: platforms, Evaluator: evaluator, Store: store, URL: o.artifacts.url, Transforms: o.allows,
 		NoCrossNamespace: o.artifacts.noCrossNamespace, Metrics: counters.Controller("instancesource"),
 	})
 	if err != nil {

@@ -65,7 +65,9 @@ func (p *Evaluator) Render(ctx context.Context, entry *catalog.Entry, instance *
 	return rendered.Graph, rendered.Problems, nil
 }
 
-// RenderDocument renders an instance in a file with the current version of a platform.
+// RenderDocument renders an instance in a file with the current version of a platform. namespace is
+// that of an instance without one. Problems have positions in the file. An error that is a
+// [problem.List] means that the platform is wrong; any other error may pass.
 func (p *Evaluator) RenderDocument(ctx context.Context, entry *catalog.Entry, doc worker.Document, namespace string) (rendered *worker.Rendered, err error) {
 	err = p.evaluate(ctx, entry, func(key worker.Key) (err error) {
 		rendered, err = p.pool.RenderDocument(ctx, key, doc, namespace)

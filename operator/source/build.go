@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/modules/archive"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/worker"
@@ -27,7 +28,7 @@ const (
 )
 
 const (
-	// maxErrors is the number of problems after which nothing more is rendered.
+	// maxErrors is the number of problems after which no further document is read.
 	maxErrors = 100
 	// maxManifests limits the sum of the manifests, which are in memory, in bytes.
 	maxManifests = 64 << 20
@@ -36,8 +37,9 @@ const (
 // build is a rendering of files.
 type build struct {
 	*session
-	// platforms identify the platforms of the kinds in the files, "" for kinds without one.
-	platforms map[schema.GroupKind]string
+	// entries are the platforms of the kinds in the files, nil for kinds without one. All instances
+	// of a kind are rendered by one version, even if the catalog gets another one meanwhile.
+	entries   map[schema.GroupKind]*catalog.Entry
 	manifests []archive.File
 	size      int // of the manifests, in bytes
 	problems  problem.List
@@ -51,10 +53,13 @@ type build struct {
 
 // build renders the instances in files. The result has manifests, or a failure.
 func (s *session) build(ctx context.Context, files []archive.File) *build {
-	b := &build{session: s, platforms: map[schema.GroupKind]string{}, graphs: map[string]problem.Position{}}
+	b := &build{session: s, entries: map[schema.GroupKind]*catalog.Entry{}, graphs: map[string]problem.Position{}}
 	for _, file := range files {
 		if b.file(ctx, file); b.failure != nil {
 			return b
+		}
+		if len(b.problems) >= maxErrors {
+			break
 		}
 	}
 	switch {
@@ -78,12 +83,12 @@ func (b *build) file(ctx context.Context, file archive.File) {
 		return
 	}
 	for doc, problems := range worker.Documents(file.Name, file.Data) {
+		if len(b.problems) >= maxErrors {
+			return
+		}
 		if problems != nil {
 			b.problems = append(b.problems, problems...)
 			continue
-		}
-		if len(b.problems) > maxErrors {
-			return
 		}
 		if b.document(ctx, doc); b.failure != nil {
 			return
@@ -96,8 +101,11 @@ func (b *build) refuse(p problem.Problem) { b.problems = append(b.problems, p) }
 // document renders an instance. An object of another kind is refused: to leave it out would lose
 // it silently, and to pass it on would do the same to an instance whose Transform is gone.
 func (b *build) document(ctx context.Context, doc worker.Document) {
-	e := b.Catalog.Get(doc.Kind)
-	b.platforms[doc.Kind] = identity(e)
+	e, found := b.entries[doc.Kind]
+	if !found {
+		e = b.Catalog.Get(doc.Kind)
+		b.entries[doc.Kind] = e
+	}
 	switch {
 	case e == nil:
 		if b.failure = b.pending(ctx, doc); b.failure == nil {
@@ -108,13 +116,13 @@ func (b *build) document(ctx context.Context, doc worker.Document) {
 		b.failure = &failure{reason: reasonTransform, message: fmt.Sprintf("Transform %s is paused by its label %s", e.Transform, v1alpha1.LabelPaused), after: b.interval()}
 		return
 	}
-	rendered, err := b.Renderer.RenderDocument(ctx, e, doc, b.key.Namespace)
+	rendered, err := b.Evaluator.RenderDocument(ctx, e, doc, b.key.Namespace)
 	var wrong problem.List
 	switch {
 	case errors.As(err, &wrong):
 		b.problems = append(b.problems, wrong...)
 	case err != nil:
-		b.failure = &failure{reason: reasonEvaluation, message: err.Error()}
+		b.failure = &failure{reason: reasonEvaluation, message: source.OneLine(err.Error(), maxProblem)}
 	case rendered.Graph == nil || rendered.Problems.Failed():
 		b.problems = append(b.problems, rendered.Problems...)
 	default:
@@ -175,7 +183,7 @@ func (b *build) pending(ctx context.Context, doc worker.Document) *failure {
 		}
 		return &failure{
 			reason: reasonTransform, after: 10 * time.Second, waits: b.now.Sub(b.started) < b.Patience,
-			message: fmt.Sprintf("%s: kind: no Transform generates the kind %s yet; Transform %s isn't ready", doc.Position, doc.Kind, key),
+			message: source.OneLine(fmt.Sprintf("%s: kind: no Transform generates the kind %s yet; Transform %s isn't ready", doc.Position, doc.Kind, key), maxProblem),
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,6 +104,10 @@ type env struct {
 	store   artifact.Store
 	options source.Options
 	stop    func()
+	// ahead is the number of nanoseconds by which the clock of the manager is ahead. evaluations,
+	// reconciliations and failing count evaluations in the pool, reconciliations, and requests for
+	// /failing.
+	ahead, evaluations, reconciliations, failing atomic.Int64
 
 	sources *httptest.Server
 	mu      sync.Mutex // guards files
@@ -110,9 +116,10 @@ type env struct {
 }
 
 // newEnv returns an env in which a manager runs, with a platform and the definitions of Flux.
-func newEnv(t testing.TB) *env {
+func newEnv(t testing.TB, o source.Options) *env {
 	t.Helper()
 	b := idle(t, harness.Start(t))
+	b.options = o
 	b.Apply(t, externalArtifacts)
 	b.Apply(t, gitRepositories)
 	b.platform(appModule)
@@ -129,7 +136,7 @@ func idle(t testing.TB, c *harness.Cluster) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.pool, err = worker.New(worker.Options{Dir: t.TempDir(), Command: []string{program, "worker"}, Timeout: time.Minute})
+	b.pool, err = worker.New(worker.Options{Dir: t.TempDir(), Command: []string{program, "worker"}, Timeout: time.Minute, Metrics: renders{b}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,12 +200,27 @@ func (b *env) start() {
 	b.t.Cleanup(artifacts.Close)
 	o := b.options
 	o.Transforms = func(namespace string) bool { return namespace == b.Namespace }
-	o.Catalog, o.Renderer, o.Store, o.URL, o.Backoff = b.catalog, instance.Pooled(b.pool, nil), b.store, artifacts.URL, 50*time.Millisecond
+	o.Catalog, o.Evaluator, o.Store, o.URL, o.Backoff = b.catalog, instance.Pooled(b.pool, nil), b.store, artifacts.URL, cmp.Or(o.Backoff, 50*time.Millisecond)
+	o.Now, o.Metrics = func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }, reconciles{b}
 	if err := source.Setup(mgr, o); err != nil {
 		b.t.Fatal(err)
 	}
 	b.stop = inprocess.Start(b.t, mgr, "graceful shutdown")
 }
+
+// renders counts the evaluations of the pool.
+type renders struct{ *env }
+
+func (r renders) Rendered(string, time.Duration, string) { r.evaluations.Add(1) }
+func (r renders) Processes(int)                          {}
+func (r renders) Failed(string, string)                  {}
+func (r renders) Forgotten(string)                       {}
+
+// reconciles counts the reconciliations of a manager.
+type reconciles struct{ *env }
+
+func (r reconciles) Reconciled(string, time.Duration) { r.reconciliations.Add(1) }
+func (r reconciles) ReconcileFailed(string)           {}
 
 // serve is the server of the sources.
 func (b *env) serve(w http.ResponseWriter, r *http.Request) {
@@ -206,6 +228,8 @@ func (b *env) serve(w http.ResponseWriter, r *http.Request) {
 	data, found := b.files[r.URL.Path]
 	b.mu.Unlock()
 	switch {
+	case r.URL.Path == "/failing": // each time with another message
+		w.WriteHeader(500 + int(b.failing.Add(1)))
 	case r.URL.Path == "/moved":
 		http.Redirect(w, r, "/elsewhere", http.StatusFound)
 	case !found:

@@ -17,13 +17,14 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/source"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
 // TestKindsComeAndGo uses a kind of Flux that is defined later, and removed again.
 func TestKindsComeAndGo(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	b.instanceSource("apps", "{sourceRef: {kind: Bucket, name: apps}}")
 	const missing = "the cluster doesn't serve Bucket of source.toolkit.fluxcd.io/v1; install Flux 2.7 or newer"
 	b.failed("KindMissing", missing)
@@ -47,7 +48,7 @@ func TestKindsComeAndGo(t *testing.T) {
 // TestSuspend suspends an InstanceSource, and requests a reconciliation as flux reconcile does.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	b.apps(map[string]string{"apps/web.yaml": app("web", "{text: a}")})
 	b.rendered("main@sha1:1")
 	b.instanceSource("apps", "{sourceRef: {kind: GitRepository, name: apps}, path: ./apps, suspend: true}")
@@ -87,7 +88,7 @@ func TestSuspend(t *testing.T) {
 // TestForeign finds an ExternalArtifact that others have made.
 func TestForeign(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	b.Apply(t, "apiVersion: "+fluxVersion+"\nkind: ExternalArtifact\nmetadata: {name: apps}\nspec: {sourceRef: {kind: Other, name: other}}\n")
 	before := b.Get(t, fluxVersion, "ExternalArtifact", "apps")
 	b.apps(map[string]string{"apps/web.yaml": app("web", "{text: a}")})
@@ -124,7 +125,7 @@ func TestForeign(t *testing.T) {
 // backups leave it.
 func TestOrphan(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	b.apps(map[string]string{"apps/web.yaml": app("web", "{text: a}")})
 	in := b.rendered("main@sha1:1")
 	before, a := b.external("apps")
@@ -153,7 +154,7 @@ func TestOrphan(t *testing.T) {
 // ExternalArtifacts and archives go with them.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	b.apps(map[string]string{"apps/web.yaml": app("web", "{text: a}")})
 	b.instanceSource("second", "{sourceRef: {kind: GitRepository, name: apps}, path: apps}")
 	b.instanceSource("third", "{sourceRef: {kind: GitRepository, name: apps}, path: apps}")
@@ -197,7 +198,7 @@ func TestDeletion(t *testing.T) {
 // TestStart begins before the Transforms are ready.
 func TestStart(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	b.apps(map[string]string{"apps/web.yaml": app("web", "{text: a}")})
 	before := b.rendered("main@sha1:1")
 	_, a := b.external("apps")

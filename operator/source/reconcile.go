@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -15,6 +18,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/artifact"
+	"github.com/pequod-io/pequod/operator/catalog"
 )
 
 // timeout limits one rendering. Its evaluations have limits of their own.
@@ -22,14 +26,14 @@ const timeout = 15 * time.Minute
 
 // Reconcile renders the instances of an InstanceSource if something has changed.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	began := r.clock()
+	began := r.Now()
 	result, err := r.reconcile(ctx, request.NamespacedName, began)
 	outcome := "success"
 	if err != nil {
 		outcome = "error"
 		r.Metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
 	}
-	r.Metrics.Reconciled(outcome, r.clock().Sub(began))
+	r.Metrics.Reconciled(outcome, r.Now().Sub(began))
 	return result, err
 }
 
@@ -64,67 +68,99 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 	var published *meta.Artifact
 	if f == nil {
 		published, f, err = s.publish(ctx)
-	} else if f.reason != reasonExists {
+	} else {
 		err = s.publishFailure(ctx, f)
 	}
 	if err != nil {
 		return again(err)
 	}
-	if f == nil {
+	wait := s.memory.due.Sub(s.now)
+	switch {
+	case f == nil:
 		s.memory.failures = 0
 		if err := s.Store.Prune(ctx, s.key, s.kept(published)...); err != nil {
 			return again(err)
 		}
-		return s.written(s.after(s.memory.due.Sub(s.now)), s.writeStatus(ctx, s.succeeded(published)))
-	}
-	if f.waits {
-		return reconcile.Result{RequeueAfter: f.after}, nil
+		return s.written(after(wait), s.writeStatus(ctx, s.succeeded(published)))
+	case f.waits:
+		return after(wait), nil
+	case f != s.memory.failure:
+		wait = s.pause(f) // the cause isn't the rendering, whose next attempt is due at another time
 	}
 	s.Metrics.ReconcileFailed(f.reason)
-	return s.written(s.after(s.pause(f)), s.writeStatus(ctx, s.failed(f)))
+	return s.written(after(wait), s.writeStatus(ctx, s.failed(f)))
 }
 
-// render brings the result of the last rendering up to date. It does nothing if the source, the
-// settings and the platforms are those of the last rendering, unless that is some time ago.
+// render brings the result of the last rendering up to date, or its failure.
 func (s *session) render(ctx context.Context) (*failure, error) {
 	a, f := s.input(ctx)
 	if f != nil {
 		return f, nil
 	}
 	m := s.memory
-	input := fmt.Sprintf("%d\n%s\n%s\n%s\n%s", s.source.Generation, s.requested, a.Digest, a.URL, a.Revision)
-	if m.input == input && s.now.Before(m.due) && s.samePlatforms() {
-		return m.failure, nil
-	}
-	if m.input != input {
+	input, address := fmt.Sprintf("%d\n%s\n%s", s.source.Generation, s.requested, a.Digest), a.URL+"\n"+a.Revision
+	if m.input == input {
+		if current, err := s.isCurrent(ctx, a.Revision, address); err != nil || current {
+			return m.failure, err
+		}
+	} else {
 		m.failures = 0
 	}
-	m.input, m.result, m.due = input, nil, s.now.Add(s.interval())
+	m.input, m.address, m.result = input, address, nil
 	m.failure = s.renderArtifact(ctx, a)
-	if m.failure == nil {
-		return nil, nil
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
 		return nil, ctx.Err() // the manager ends
-	}
-	if !m.failure.stalled {
-		m.due = s.now // it is repeated whenever the InstanceSource is reconciled
+	case !s.samePlatforms():
+		// watchCatalog didn't know yet that the files have this kind.
+		m.due = s.now
+	case m.failure == nil:
+		m.due = s.now.Add(s.interval())
+	default:
+		m.due = s.now.Add(s.pause(m.failure))
 	}
 	return m.failure, nil
+}
+
+// isCurrent reports whether another rendering of the same input would have the outcome of the last
+// one. The files and the platforms of their kinds decide about it, since modules see neither the
+// time nor the cluster. At the interval, isCurrent checks that the archive still exists. Two kinds
+// of failures are then tried again: those that may pass, and those about kinds without a platform,
+// whose messages depend on the status of Transforms.
+func (s *session) isCurrent(ctx context.Context, revision, address string) (bool, error) {
+	m := s.memory
+	if !s.samePlatforms() || m.failure != nil && m.address != address {
+		return false, nil // messages of failures have the address
+	}
+	if m.result != nil {
+		m.address, m.result.revision = address, revision
+	}
+	unknown := slices.Contains(slices.Collect(maps.Values(m.platforms)), "")
+	switch {
+	case s.now.Before(m.due):
+		return true, nil
+	case m.failure != nil && (!m.failure.stalled || unknown):
+		return false, nil
+	case m.failure == nil:
+		if found, err := s.Store.Has(ctx, s.key, m.result.digest); err != nil || !found {
+			return false, err
+		}
+	}
+	m.due = s.now.Add(s.interval())
+	return true, nil
 }
 
 // renderArtifact fetches, renders and saves.
 func (s *session) renderArtifact(ctx context.Context, a *meta.Artifact) *failure {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	s.usePlatforms(nil)
 	files, f := fetch(ctx, a, s.source.Spec.Path)
 	if f != nil {
 		return f
 	}
 	b := s.build(ctx, files)
-	s.mu.Lock()
-	s.memory.platforms = b.platforms
-	s.mu.Unlock()
+	s.usePlatforms(b.entries)
 	if b.failure != nil {
 		return b.failure
 	}
@@ -143,7 +179,18 @@ func (s *session) renderArtifact(ctx context.Context, a *meta.Artifact) *failure
 	return nil
 }
 
-// samePlatforms reports whether the files would be rendered by the same platforms as before.
+// usePlatforms records the platforms that a rendering used.
+func (s *session) usePlatforms(entries map[schema.GroupKind]*catalog.Entry) {
+	platforms := map[schema.GroupKind]string{}
+	for kind, e := range entries {
+		platforms[kind] = identity(e)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.memory.platforms = platforms
+}
+
+// samePlatforms reports whether the catalog still has the platforms that the last rendering used.
 func (s *session) samePlatforms() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +214,7 @@ func (s *session) pause(f *failure) time.Duration {
 	return min(s.Backoff<<min(s.memory.failures-1, 20), s.interval())
 }
 
-func (s *session) after(wait time.Duration) reconcile.Result {
+func after(wait time.Duration) reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(wait, time.Millisecond)}
 }
 

@@ -19,7 +19,7 @@ import (
 // TestRefusedFiles pushes files that can't be rendered. All of them keep the artifact.
 func TestRefusedFiles(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	good := map[string]string{"apps/web.yaml": app("web", "{text: a}")}
 	b.apps(good)
 	b.rendered("main@sha1:1")
@@ -50,6 +50,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"an object of two", "apps/web2.yaml", app("web2", "{text: b, name: web}"), "RenderFailed",
 			"apps/web2.yaml:1:1: configmap " + b.Namespace + "/web is rendered by apps/web.yaml:1:1 already"},
 		{"a violation", "apps/bad.yaml", app("bad", "{text: forbidden}"), "RenderFailed", "apps/bad.yaml:4:14: spec.text: must not be forbidden (inline[main.cue]:19:17)"},
+		{"many documents", "apps/many.yaml", strings.Repeat("a: 1\n---\n", 450_000), "RenderFailed", noKinds() + "\n(and 90 more)"},
 		{"many mistakes", "apps/many.yaml", many.String(), "RenderFailed", manyMistakes() + "\n(and 2 more)"},
 	} {
 		revision := fmt.Sprint("main@sha1:1", i)
@@ -72,6 +73,15 @@ func TestRefusedFiles(t *testing.T) {
 	b.rendered("main@sha1:4")
 }
 
+// noKinds are the first ten of a file of documents without a kind.
+func noKinds() string {
+	var lines []string
+	for i := range 10 {
+		lines = append(lines, fmt.Sprintf("apps/many.yaml:%d:1: not an object with apiVersion, kind and metadata", 2*i+1))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // manyMistakes are the first ten of twelve mistakes.
 func manyMistakes() string {
 	var lines []string
@@ -84,7 +94,7 @@ func manyMistakes() string {
 // TestRefusedArtifacts gives a GitRepository artifacts that can't be used.
 func TestRefusedArtifacts(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	b.repository("apps")
 	b.instanceSource("apps", "{sourceRef: {kind: GitRepository, name: apps}}")
 	name := "GitRepository " + b.Namespace + "/apps"
@@ -158,7 +168,7 @@ func (zeros) Read(p []byte) (int, error) {
 // TestCrossNamespace refers to a source of another namespace.
 func TestCrossNamespace(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	b.instanceSource("apps", "{sourceRef: {kind: GitRepository, name: apps, namespace: default}}")
 	b.failed("SourceNotFound", "GitRepository default/apps doesn't exist")
 	b.stop()

@@ -21,7 +21,6 @@ type reconciler struct {
 	dynamic dynamic.Interface
 	events  events.EventRecorder
 	flux    *sources
-	clock   func() time.Time
 	// started is the time at which the controller was started.
 	started time.Time
 
@@ -29,22 +28,25 @@ type reconciler struct {
 	memories map[types.NamespacedName]*memory
 }
 
-// memory is what this process knows about an InstanceSource. All of it can be found again.
+// memory is what this process knows about an InstanceSource. A process that has lost it renders
+// again.
 type memory struct {
 	uid types.UID
-	// input identifies the archive and the settings of the last rendering, and platforms the
-	// platforms of the kinds that its files have, "" for kinds without one.
-	input     string
+	// input identifies the files and the settings of the last rendering, and address the revision
+	// and the address of the archive.
+	input, address string
+	// platforms identify the platforms that the last rendering used by their kinds, "" for kinds
+	// without one.
 	platforms map[schema.GroupKind]string
-	// failure is why the last rendering failed. Otherwise result is what it has made.
+	// failure is the failure of the last rendering. If it is nil, result is its result.
 	failure *failure
 	result  *result
-	// former is the digest of the archive before the one that is published, "" if it isn't known.
-	former string
-	// due is when to render again although nothing has changed.
+	// due is when the result is checked, or a failure that may pass is tried again.
 	due time.Time
 	// failures counts failures in a row.
 	failures int
+	// former is the digest of the archive before the one that is published, "" if it isn't known.
+	former string
 }
 
 // result is a rendering that was saved.
@@ -67,7 +69,7 @@ type session struct {
 	now       time.Time
 }
 
-// remember returns the memory of an InstanceSource. Another one of that name has no part in it.
+// remember returns the memory of an InstanceSource, which is new if another one had the name before.
 func (r *reconciler) remember(key types.NamespacedName, uid types.UID) *memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +87,7 @@ func (r *reconciler) forget(key types.NamespacedName) {
 	delete(r.memories, key)
 }
 
-// interval returns the time between two renderings of the same.
+// interval returns the time between two checks of an artifact.
 func (s *session) interval() time.Duration {
 	if i := s.source.Spec.Interval; i != nil {
 		return max(i.Duration, v1alpha1.MinInterval)

@@ -31,11 +31,14 @@ func ByObject() map[client.Object]cache.ByObject {
 // Setup adds the controller to a manager, whose scheme must have InstanceSources and Transforms.
 // Sources of Flux are watched without the manager's cache, because their kinds can be missing.
 func Setup(mgr manager.Manager, o Options) error {
-	if o.Catalog == nil || o.Renderer == nil || o.Store.Client == nil || o.URL == "" {
-		return errors.New("operator/source: a catalog, a renderer, a store and a URL are needed")
+	if o.Catalog == nil || o.Evaluator == nil || o.Store.Client == nil || o.URL == "" {
+		return errors.New("operator/source: a catalog, an evaluator, a store and a URL are needed")
 	}
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	o.Concurrent, o.Backoff, o.Patience = cmp.Or(o.Concurrent, 2), cmp.Or(o.Backoff, 5*time.Second), cmp.Or(o.Patience, time.Minute)
 	config := rest.CopyConfig(mgr.GetConfig())
@@ -46,7 +49,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	r := &reconciler{
 		Options: o, client: mgr.GetClient(), dynamic: flux, events: mgr.GetEventRecorder("pequod-manager"),
-		memories: map[types.NamespacedName]*memory{}, clock: time.Now,
+		memories: map[types.NamespacedName]*memory{},
 	}
 	r.flux = newSources(flux, r.ofSource)
 	c, err := controller.New("instancesource", mgr, controller.Options{
@@ -67,8 +70,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	return nil
 }
 
-// watchCatalog has InstanceSources reconciled whose files have instances of a platform that has
-// changed.
+// watchCatalog queues the InstanceSources that have instances of a platform that has changed.
 func (r *reconciler) watchCatalog(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	go r.Catalog.Watch(ctx, func(kind schema.GroupKind, _ *catalog.Entry) {
 		r.mu.Lock()
@@ -82,10 +84,10 @@ func (r *reconciler) watchCatalog(ctx context.Context, queue workqueue.TypedRate
 	return nil
 }
 
-// begin notes the time of the start, which is that of the election. It has the archives deleted whose InstanceSources were deleted while no manager ran: a
-// reconciliation finds that they don't exist.
+// begin records the time at which this replica became the leader. It queues all InstanceSources
+// that have archives: those that were deleted while no manager ran lose their archives.
 func (r *reconciler) begin(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	r.started = r.clock()
+	r.started = r.Now()
 	owners, err := r.Store.Owners(ctx)
 	for _, key := range owners {
 		queue.Add(reconcile.Request{NamespacedName: key})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules/transform"
+	"github.com/pequod-io/pequod/operator/source"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/test/harness"
 )
@@ -23,7 +24,7 @@ import (
 // TestRender renders a repository, and follows its changes.
 func TestRender(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := newEnv(t, source.Options{})
 	web := app("web", "{text: hello}")
 	b.apps(map[string]string{
 		"apps/web.yaml":            web,
