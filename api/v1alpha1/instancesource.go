@@ -30,7 +30,7 @@ type InstanceSource struct {
 	// InstanceSource, observedGeneration is -1, and the condition Ready is Unknown with the
 	// reason WaitingForManager.
 	//
-	// +kubebuilder:default:={"observedGeneration":-1,"conditions":{{"type":"Ready","status":"Unknown","reason":"WaitingForManager","message":"no manager has seen the InstanceSource; pequod-manager needs --artifact-url for it","lastTransitionTime":"1970-01-01T00:00:00Z"}}}
+	// +kubebuilder:default:={"observedGeneration":-1,"conditions":{{"type":"Ready","status":"Unknown","reason":"WaitingForManager","message":"no manager has seen the InstanceSource; pequod-manager needs --artifact-bind-address for it","lastTransitionTime":"1970-01-01T00:00:00Z"}}}
 	Status InstanceSourceStatus `json:"status,omitzero"`
 }
 
@@ -44,8 +44,9 @@ type InstanceSourceSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(e, e == '..')",reason=FieldValueInvalid,message="must be a directory of the artifact, without .. and a leading /"
 	Path string `json:"path,omitempty"`
-	// interval is the time between two renderings if nothing changes. All changes of the source
-	// and of Transforms are rendered at once. Defaults to 10m; at least 30s.
+	// interval is the time after which the artifact is checked if nothing changes, and the longest
+	// time before a failure is tried again. All changes of the source and of Transforms are rendered
+	// at once. Defaults to 10m; at least 30s.
 	//
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -56,9 +57,9 @@ type InstanceSourceSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// FluxSourceRef is a source of Flux.
+// FluxSourceRef refers to a source of Flux.
 type FluxSourceRef struct {
-	// apiVersion is that of the source. Defaults to source.toolkit.fluxcd.io/v1.
+	// apiVersion is the API version of the source. Defaults to source.toolkit.fluxcd.io/v1.
 	//
 	// +kubebuilder:validation:Enum=source.toolkit.fluxcd.io/v1
 	APIVersion string `json:"apiVersion,omitempty"`
@@ -69,8 +70,8 @@ type FluxSourceRef struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// namespace is the namespace of the source. Defaults to that of the object, and must be that
-	// if pequod-manager runs with --no-cross-namespace-refs.
+	// namespace is the namespace of the source. Defaults to the namespace of the InstanceSource,
+	// which is the only one allowed if pequod-manager runs with --no-cross-namespace-refs.
 	//
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
