@@ -3,7 +3,6 @@ package instance_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -24,19 +23,13 @@ import (
 	"github.com/pequod-io/pequod/modules/crd"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/instance"
-	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/inprocess"
+	"github.com/pequod-io/pequod/test/workers"
 )
 
-// TestMain is a worker process if the first argument says so.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(child.Serve(os.Stdin, os.Stdout))
-	}
-	inprocess.Main(m)
-}
+func TestMain(m *testing.M) { workers.Main(m) }
 
 // appModule is the module of most tests. GROUP stands for the group of its kind.
 const appModule = `

@@ -1,7 +1,6 @@
 package instance_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/operator/instance"
 	"github.com/pequod-io/pequod/operator/worker"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/workers"
 )
 
 // Instances are rendered in worker processes, with the result of the command line. A pool that
@@ -22,18 +22,7 @@ import (
 func TestPooled(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	newPool := func() *worker.Pool {
-		pool, err := worker.New(worker.Options{Command: []string{program, "worker"}, Dir: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(pool.Close)
-		return pool
-	}
+	newPool := func() *worker.Pool { return workers.Pool(t, worker.Options{}) }
 	spec := v1alpha1.TransformSpec{CueRef: v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice"}, Group: b.Unique("g") + ".example.org"}
 	opened, err := transform.Open(t.Context(), &modules.Opener{}, "web", spec, func(string) modules.Place { return modules.Place{} })
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -30,8 +29,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules"
@@ -43,18 +40,12 @@ import (
 	"github.com/pequod-io/pequod/operator/instance"
 	"github.com/pequod-io/pequod/operator/source"
 	"github.com/pequod-io/pequod/operator/worker"
-	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/inprocess"
+	"github.com/pequod-io/pequod/test/workers"
 )
 
-// TestMain is a worker process if the first argument says so.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(child.Serve(os.Stdin, os.Stdout))
-	}
-	inprocess.Main(m)
-}
+func TestMain(m *testing.M) { workers.Main(m) }
 
 // patience is how long a test waits for what is to come.
 const patience = 3 * time.Minute
@@ -132,15 +123,8 @@ func idle(t testing.TB, c *harness.Cluster) *env {
 	t.Helper()
 	inprocess.Install(t, c)
 	b := &env{Cluster: c, t: t, catalog: catalog.New(), stop: func() {}, files: map[string][]byte{}}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.pool, err = worker.New(worker.Options{Dir: t.TempDir(), Command: []string{program, "worker"}, Timeout: time.Minute, Metrics: renders{b}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.pool.Close)
+	b.pool = workers.Pool(t, worker.Options{Metrics: renders{b}})
+	var err error
 	if b.client, err = client.New(c.Config, client.Options{Scheme: scheme(t)}); err != nil {
 		t.Fatal(err)
 	}
@@ -188,10 +172,7 @@ func (b *env) start() {
 		byObject[object] = options
 	}
 	maps.Copy(byObject, blob.ByObject(b.Namespace))
-	mgr, err := manager.New(b.Config, manager.Options{
-		Scheme: scheme(b.t), Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Cache: cache.Options{ByObject: byObject},
-		GracefulShutdownTimeout: new(time.Duration(0)),
-	})
+	mgr, err := inprocess.NewManager(b.Config, scheme(b.t), byObject)
 	if err != nil {
 		b.t.Fatal(err)
 	}

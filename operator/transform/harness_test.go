@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,8 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/crdgen"
@@ -34,19 +30,13 @@ import (
 	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/transform"
 	"github.com/pequod-io/pequod/operator/worker"
-	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/inprocess"
+	"github.com/pequod-io/pequod/test/workers"
 )
 
-// TestMain is a worker process if the first argument says so.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(child.Serve(os.Stdin, os.Stdout))
-	}
-	inprocess.Main(m)
-}
+func TestMain(m *testing.M) { workers.Main(m) }
 
 // patience is how long a test waits for what is to come.
 const patience = 3 * time.Minute
@@ -132,10 +122,7 @@ func (b *env) start(config *rest.Config) {
 			byObject[object] = options
 		}
 	}
-	mgr, err := manager.New(config, manager.Options{
-		Scheme: scheme(b.t), Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Cache: cache.Options{ByObject: byObject},
-		GracefulShutdownTimeout: new(time.Duration(0)),
-	})
+	mgr, err := inprocess.NewManager(config, scheme(b.t), byObject)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -2,10 +2,8 @@ package transform_test
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,22 +13,14 @@ import (
 	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/worker"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/workers"
 )
 
 // real returns an env whose manager fetches and evaluates as pequod-manager does.
 func real(t *testing.T) *env {
 	t.Helper()
 	b := idle(t, harness.Start(t))
-	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := worker.New(worker.Options{Dir: t.TempDir(), Command: []string{executable, "worker"}, Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	b.options.Loader, b.options.Fetcher = pool, fetch.New(fetch.Options{Client: b.Client.CoreV1()})
+	b.options.Loader, b.options.Fetcher = workers.Pool(t, worker.Options{}), fetch.New(fetch.Options{Client: b.Client.CoreV1()})
 	b.start(b.Config)
 	return b
 }

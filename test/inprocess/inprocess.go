@@ -17,7 +17,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -87,6 +90,15 @@ func Execute(t testing.TB, c *harness.Cluster) {
 		t.Fatal(err)
 	}
 	Start(t, m, "")
+}
+
+// NewManager returns a manager of a scheme whose cache has the given options. It logs nothing, serves
+// no metrics, and doesn't wait for its controllers when it ends.
+func NewManager(config *rest.Config, scheme *runtime.Scheme, objects map[client.Object]cache.ByObject) (manager.Manager, error) {
+	return manager.New(config, manager.Options{
+		Scheme: scheme, Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Cache: cache.Options{ByObject: objects},
+		GracefulShutdownTimeout: new(time.Duration(0)),
+	})
 }
 
 // stopPatience bounds how long a manager may take to end on a busy machine.

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller"
@@ -32,18 +29,12 @@ import (
 	"github.com/pequod-io/pequod/operator/rollout/execute"
 	"github.com/pequod-io/pequod/operator/transform"
 	"github.com/pequod-io/pequod/operator/worker"
-	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/inprocess"
+	"github.com/pequod-io/pequod/test/workers"
 )
 
-// TestMain is a worker process if the first argument says so.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(child.Serve(os.Stdin, os.Stdout))
-	}
-	inprocess.Main(m)
-}
+func TestMain(m *testing.M) { workers.Main(m) }
 
 // patience is how long a test waits for what is to come.
 const patience = 3 * time.Minute
@@ -96,14 +87,7 @@ func (b *env) scheme() *runtime.Scheme {
 // manager is lost with its Pod.
 func (b *env) newPool() {
 	b.t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if b.pool, err = worker.New(worker.Options{Dir: b.t.TempDir(), Command: []string{program, "worker"}, Timeout: time.Minute}); err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(b.pool.Close)
+	b.pool = workers.Pool(b.t, worker.Options{})
 }
 
 // start runs a manager with fresh caches until stop is called or the test ends.
@@ -126,10 +110,7 @@ func (b *env) start(config *rest.Config) {
 
 // manager returns a manager with the controllers of pequod-manager.
 func (b *env) manager(config *rest.Config, byObject map[client.Object]cache.ByObject) (manager.Manager, error) {
-	mgr, err := manager.New(config, manager.Options{
-		Scheme: b.scheme(), Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Cache: cache.Options{ByObject: byObject},
-		GracefulShutdownTimeout: new(time.Duration(0)),
-	})
+	mgr, err := inprocess.NewManager(config, b.scheme(), byObject)
 	if err != nil {
 		return nil, err
 	}
