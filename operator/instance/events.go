@@ -9,20 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/fluxowner"
 	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/operator/event"
 )
 
-// maxNote is the number of bytes of an Event's note. The API server allows 1024.
-const maxNote = 1000
-
-// report emits an Event of the instance about a refusal, once. Its related object is the one of Flux that has
-// applied the instance, for notifications, whose program may not read instances. The status in the cluster
-// shows whether another process did so before.
+// report emits an Event of the instance about a refusal, once. The status in the cluster shows
+// whether another process did so before.
 func (t *task) report(r *refusal) {
 	if r == nil {
 		t.memory.reported = refusal{}
@@ -43,7 +37,7 @@ func (t *task) report(r *refusal) {
 	if reason == reasonPolicyUnchecked {
 		reason = reasonRenderFailed
 	}
-	t.events.Eventf(t.regarding(), fluxowner.Related(t.instance.GetLabels()), corev1.EventTypeWarning, reason, "Render", "%s", source.OneLine(r.message, maxNote))
+	t.warn(reason, "Render", r.message)
 }
 
 // countViolations counts the findings of policies in an instance, once for each generation.
@@ -69,15 +63,9 @@ func (t *task) alreadyShown(r *refusal) bool {
 	return ready != nil && ready.Reason == r.reason && t.stored.ObservedGeneration == t.instance.GetGeneration()
 }
 
-// regarding returns the instance as Events name it: without its resource version, so that
-// Events with the same reason are counted as one.
-func (t *task) regarding() *unstructured.Unstructured {
-	ref := &unstructured.Unstructured{}
-	ref.SetGroupVersionKind(t.instance.GroupVersionKind())
-	ref.SetNamespace(t.instance.GetNamespace())
-	ref.SetName(t.instance.GetName())
-	ref.SetUID(t.instance.GetUID())
-	return ref
+// warn emits a Warning about the instance.
+func (t *task) warn(reason, action, note string) {
+	event.Emit(t.events, t.instance.GroupVersionKind(), t.instance, corev1.EventTypeWarning, reason, action, note)
 }
 
 // refusesOwn reports whether the API server has refused a status because of the fields of
@@ -88,7 +76,7 @@ func (t *task) refusesOwn(err error, next *status) bool {
 	}
 	t.memory.refusedStatus = &refusedStatus{fields: next.Own, why: fmt.Sprintf(
 		"the outputs %v are not written to the fields of #Status: %v", slices.Sorted(maps.Keys(next.Own)), err)}
-	t.events.Eventf(t.regarding(), fluxowner.Related(t.instance.GetLabels()), corev1.EventTypeWarning, reasonStatusRefused, "WriteStatus", "%s", source.OneLine(t.memory.refusedStatus.why, maxNote))
+	t.warn(reasonStatusRefused, "WriteStatus", t.memory.refusedStatus.why)
 	return true
 }
 

@@ -12,15 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/fluxowner"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/operator/event"
 )
 
 // fieldManager is the field manager of all writes.
 const fieldManager = "pequod-manager"
-
-// maxNote is the number of bytes of an Event's note. The API server allows 1024.
-const maxNote = 1000
 
 // set sets a condition.
 func (s *session) set(status *v1alpha1.InstanceSourceStatus, name string, value metav1.ConditionStatus, reason, message string) {
@@ -103,15 +100,8 @@ func (s *session) report(before, after *v1alpha1.InstanceSourceStatus) {
 	}
 }
 
-// emit emits an Event about the InstanceSource, without its resource version: Events about
-// different versions would not be counted as one. Its related object is the one of Flux that has
-// applied it.
-func (s *session) emit(kind, reason, text string) {
-	about := &v1alpha1.InstanceSource{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "InstanceSource"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.source.Namespace, Name: s.source.Name, UID: s.source.UID},
-	}
-	s.events.Eventf(about, fluxowner.Related(s.source.Labels), kind, reason, "Render", "%s", source.OneLine(text, maxNote))
+func (s *session) emit(severity, reason, note string) {
+	event.Emit(s.events, v1alpha1.GroupVersion.WithKind("InstanceSource"), s.source, severity, reason, "Render", note)
 }
 
 // ready returns the condition Ready, or a zero one.

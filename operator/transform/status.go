@@ -11,8 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/fluxowner"
-	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/operator/event"
 	"github.com/pequod-io/pequod/operator/roles"
 )
 
@@ -122,9 +121,6 @@ func (s *session) observed(status *v1alpha1.TransformStatus) {
 // without fractions of seconds.
 func sameStatus(a, b *v1alpha1.TransformStatus) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// maxNote is the number of bytes of an Event's note. The API server allows 1024.
-const maxNote = 1000
-
 // report emits Events about the status that was written. Events with equal texts would hide
 // when something happened again, so only changes are reported.
 func (s *session) report(before *v1alpha1.Transform) {
@@ -149,14 +145,8 @@ func (s *session) report(before *v1alpha1.Transform) {
 	s.emit(kind, reason, is.Reason, is.Message)
 }
 
-// emit emits an Event about the Transform, without its resource version: Events about
-// different versions would not be counted as one. Its related object is the one of Flux that has applied it.
-func (s *session) emit(kind, reason, action, text string) {
-	about := &v1alpha1.Transform{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Transform"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.t.Namespace, Name: s.t.Name, UID: s.t.UID},
-	}
-	s.events.Eventf(about, fluxowner.Related(s.t.Labels), kind, reason, action, "%s", source.OneLine(text, maxNote))
+func (s *session) emit(severity, reason, action, note string) {
+	event.Emit(s.events, v1alpha1.GroupVersion.WithKind("Transform"), s.t, severity, reason, action, note)
 }
 
 // writeStatus writes the status if it has changed, and Events about what has changed. The

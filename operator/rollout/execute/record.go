@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/fluxowner"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/event"
 )
 
 // record writes a state to the status of a Transform, and then Events about what has changed.
@@ -64,9 +64,6 @@ func sameState(a, b *v1alpha1.RolloutStatus) bool {
 	return equality.Semantic.DeepEqual(x, y)
 }
 
-// maxNote is the number of bytes of an Event's note. The API server allows 1024.
-const maxNote = 1000
-
 // The reasons of Events about rollouts.
 const (
 	eventStarted   = "RolloutStarted"
@@ -88,11 +85,7 @@ func (r *reconciler) report(t *v1alpha1.Transform, old, s *v1alpha1.RolloutStatu
 		if reason == eventHalted {
 			kind = corev1.EventTypeWarning
 		}
-		about := &v1alpha1.Transform{
-			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Transform"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name, UID: t.UID},
-		}
-		r.events.Eventf(about, fluxowner.Related(t.Labels), kind, reason, "Rollout", "%s", source.OneLine(text, maxNote))
+		event.Emit(r.events, v1alpha1.GroupVersion.WithKind("Transform"), t, kind, reason, "Rollout", text)
 	}
 	started := old.ToDigest != s.ToDigest
 	if started && s.Phase != v1alpha1.RolloutCompleted {
