@@ -36,7 +36,7 @@ func (a *artifacts) addFlags(fs *pflag.FlagSet) {
 // enabled reports whether InstanceSources are reconciled.
 func (a *artifacts) enabled() bool { return a.address != "0" }
 
-// check checks the values that can be wrong without a cluster, and sets the address for Flux.
+// check reports flags with wrong values, and sets the default of --artifact-url.
 func (a *artifacts) check(namespace string) error {
 	switch {
 	case !a.enabled() && a.url != "":

@@ -20,8 +20,8 @@ type File struct {
 	Data []byte
 }
 
-// ValidName reports whether a name is a relative path that leads out of nothing. Flux
-// refuses names with a backslash.
+// ValidName reports whether a name is a relative path that doesn't lead out of the archive. Names
+// with a backslash are invalid, too, because Flux refuses them.
 func ValidName(name string) bool {
 	return fs.ValidPath(name) && name != "." && !strings.ContainsAny(name, "\\\x00")
 }

@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// Options choose the files of an archive that are read, and bound them. All limits are
+// Options select the files of an archive that are read, and limit what is read. All limits are
 // required.
 type Options struct {
-	// Keep reports whether a file is wanted, by its name. Other entries are skipped whatever
-	// they are, and count only against Read. If Keep is nil, all files are wanted.
+	// Keep reports whether the file with a name is wanted; nil means that all are. Other entries,
+	// such as links, are skipped and count only against Read.
 	Keep func(name string) bool
 	// Bytes limits the sum of the wanted files, and Files their number.
 	Bytes int64
 	Files int
-	// Read limits the unpacked bytes of the whole archive, headers and padding included, so
-	// that an archive of nothing else ends.
+	// Read limits the unpacked bytes of the whole archive, including headers, padding and entries
+	// that are skipped.
 	Read int64
 }
 
-// DefectError reports an archive that was refused for what it has.
+// DefectError reports an archive that was refused for its content.
 type DefectError struct{ defect string }
 
 func (e *DefectError) Error() string { return e.defect }
@@ -58,7 +58,7 @@ func Unpack(r io.Reader, o Options) ([]File, error) {
 			return nil, err
 		}
 	}
-	// The checksum stands behind the end of the archive.
+	// The checksum of gzip comes after the end of the archive.
 	if _, err := io.Copy(io.Discard, limited); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ type unpacking struct {
 	options Options
 	files   []File
 	bytes   int64
-	// names are those of files by the form in which file systems without case compare them.
+	// names are the names of files by the form in which file systems that ignore case compare them.
 	names map[string]string
 }
 

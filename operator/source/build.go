@@ -21,7 +21,7 @@ import (
 	"github.com/pequod-io/pequod/operator/worker"
 )
 
-// The files that select modules and policies of the command line.
+// The files that select modules and policies for the command line.
 const (
 	configFile = "pequod.yaml"
 	lockFile   = "pequod.lock"
@@ -98,8 +98,9 @@ func (b *build) file(ctx context.Context, file archive.File) {
 
 func (b *build) refuse(p problem.Problem) { b.problems = append(b.problems, p) }
 
-// document renders an instance. An object of another kind is refused: to leave it out would lose
-// it silently, and to pass it on would do the same to an instance whose Transform is gone.
+// document renders an instance. An object of another kind is refused. If it were left out, it would
+// be lost without a notice. If it were passed on, so would an instance whose Transform is gone, and
+// Flux would delete its graph.
 func (b *build) document(ctx context.Context, doc worker.Document) {
 	e, found := b.entries[doc.Kind]
 	if !found {
@@ -169,8 +170,8 @@ func (b *build) add(doc worker.Document, rg *v1alpha1.ResourceGraph) {
 	b.manifests = append(b.manifests, archive.File{Name: key + ".yaml", Data: manifest})
 }
 
-// pending returns the failure of an instance whose Transform may be one that isn't ready yet, or
-// nil if there is no such Transform.
+// pending returns a failure if a Transform that isn't ready has generated a kind of the same group as
+// the instance, or nil.
 func (b *build) pending(ctx context.Context, doc worker.Document) *failure {
 	var all v1alpha1.TransformList
 	if err := b.client.List(ctx, &all); err != nil {
@@ -189,7 +190,8 @@ func (b *build) pending(ctx context.Context, doc worker.Document) *failure {
 	return nil
 }
 
-// identity identifies a platform as far as its renderings depend on it.
+// identity returns a text that is the same as long as a platform renders the same: the digest covers
+// the module, the policies, and the fields of the Transform that are evaluated.
 func identity(e *catalog.Entry) string {
 	if e == nil {
 		return ""

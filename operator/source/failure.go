@@ -9,22 +9,22 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// failure is why an InstanceSource has no artifact of its source's revision. The last artifact
-// stays.
+// failure is the reason why an InstanceSource has no artifact for the revision of its source. The
+// last artifact stays.
 type failure struct {
 	// reason and message are those of the condition.
 	reason, message string
-	// stalled means that a user has to change something. Otherwise the manager tries again.
+	// stalled means that only a change by a user helps. Otherwise the manager tries again.
 	stalled bool
 	// after is the pause before the next attempt, or 0 for a backoff.
 	after time.Duration
-	// waits means that the cause is expected to pass at once, and isn't shown.
+	// waits means that the cause should pass soon after the start, so the status isn't written.
 	waits bool
 }
 
 // Reasons of conditions.
 const (
-	// reasonSucceeded: the artifact is that of the source's revision.
+	// reasonSucceeded: the artifact was rendered from the source's revision.
 	reasonSucceeded = "Succeeded"
 	// reasonSuspended: spec.suspend is set.
 	reasonSuspended = "Suspended"
@@ -39,13 +39,13 @@ const (
 	reasonSourceNotReady = "SourceNotReady"
 	// reasonFetchFailed: the artifact couldn't be downloaded.
 	reasonFetchFailed = "FetchFailed"
-	// reasonArtifactInvalid: the artifact is not an archive that can be read, or has another digest.
+	// reasonArtifactInvalid: the archive can't be read, or has another digest than its source names.
 	reasonArtifactInvalid = "ArtifactInvalid"
 	// reasonNoInstances: the path has no instances.
 	reasonNoInstances = "NoInstances"
 	// reasonInvalid: a file can't be rendered.
 	reasonInvalid = "RenderFailed"
-	// reasonEvaluation: rendering was given up, or failed for another cause than the files.
+	// reasonEvaluation: rendering exceeded a limit, or failed for another cause than the files.
 	reasonEvaluation = "EvaluationStopped"
 	// reasonTransform: a Transform is not ready, or paused.
 	reasonTransform = "TransformNotReady"
@@ -63,7 +63,7 @@ const (
 	maxProblem  = 800
 )
 
-// refused returns the failure of files with problems, one of which is an error.
+// refused returns the failure of files with problems, at least one of which is an error.
 func refused(problems problem.List) *failure {
 	f := &failure{reason: reasonInvalid, stalled: true}
 	var lines []string

@@ -29,13 +29,13 @@ var resources = map[v1alpha1.FluxSourceKind]string{
 	v1alpha1.FluxBucket: "buckets", v1alpha1.FluxExternalArtifact: "externalartifacts",
 }
 
-// sources watches the sources of Flux. A kind is watched from the first InstanceSource on that
-// needs it, also while the cluster doesn't serve it: the watch is tried again then, at most every
-// 30 s.
+// sources watches the sources of Flux. The watch of a kind starts with the first InstanceSource that
+// needs it, and never ends. While the cluster doesn't serve the kind, the watch is retried after at
+// most 30 s.
 type sources struct {
 	dynamic dynamic.Interface
-	// concerned returns the InstanceSources that a source concerns. The empty key means all
-	// sources of the kind.
+	// concerned returns the InstanceSources to reconcile after a change of a source. The empty key
+	// means all sources of the kind.
 	concerned func(context.Context, v1alpha1.FluxSourceKind, types.NamespacedName) []types.NamespacedName
 	begin     chan *sourceKind
 
@@ -49,7 +49,7 @@ type sourceKind struct {
 	informer toolscache.SharedIndexInformer
 
 	mu sync.Mutex // guards what follows
-	// err is the last error of the watch, and listed the version of the list before it.
+	// err is the last error of the watch, and listed the resource version of the list before it.
 	err    error
 	listed string
 }
@@ -108,8 +108,8 @@ func (s *sources) run(ctx context.Context, k *sourceKind, queue workqueue.TypedR
 	return nil
 }
 
-// failed records an error of the watch. It reports whether the cluster has just stopped to serve
-// the kind.
+// failed records an error of the watch. It reports whether the cluster has just stopped serving the
+// kind.
 func (k *sourceKind) failed(err error) (missing bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,7 +128,7 @@ func (k *sourceKind) problem() error {
 	return k.err
 }
 
-// of returns the watch of a kind, which it starts if necessary.
+// of returns the watch of a kind. It starts the watch if necessary.
 func (s *sources) of(kind v1alpha1.FluxSourceKind) (*sourceKind, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *sources) of(kind v1alpha1.FluxSourceKind) (*sourceKind, error) {
 	return k, nil
 }
 
-// trimmed drops from a source what isn't needed.
+// trimmed drops the managed fields of a source.
 func trimmed(object any) (any, error) {
 	if u, ok := object.(*unstructured.Unstructured); ok {
 		u.SetManagedFields(nil)

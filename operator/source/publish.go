@@ -19,8 +19,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// originRevision is the key of the metadata of an artifact that Flux shows as the revision of the
-// origin.
+// originRevision is the key in the metadata of an artifact whose value Flux shows as the revision of
+// its origin.
 const originRevision = "org.opencontainers.image.revision"
 
 // externalStatus is the status of an ExternalArtifact.
@@ -39,14 +39,15 @@ func (s *session) externals() dynamic.ResourceInterface {
 	return s.dynamic.Resource(fluxVersion.WithResource(resources[v1alpha1.FluxExternalArtifact])).Namespace(s.key.Namespace)
 }
 
-// publish makes the ExternalArtifact what the result demands, and returns its artifact. An
+// publish writes the result to the ExternalArtifact if it lacks it, and returns the artifact. An
 // ExternalArtifact that belongs to something else is never changed.
 func (s *session) publish(ctx context.Context) (*meta.Artifact, *failure, error) {
 	shown, f := s.flux.get(ctx, v1alpha1.FluxExternalArtifact, s.key)
 	if f != nil {
 		return nil, f, nil
 	}
-	// What the informer shows can be too old to be the base of a write, but not to need none.
+	// The informer may be behind, so nothing is written on its word. But if it shows the result, a
+	// write isn't needed; if that is outdated, the next event leads here again.
 	if live := viewOf(shown); live != nil && s.owns(live) && live.object.GetDeletionTimestamp() == nil {
 		if want := s.wanted(live); equality.Semantic.DeepEqual(want, live.status) && s.sameSpec(live) {
 			return want.Artifact, nil, nil
@@ -70,7 +71,8 @@ func (s *session) publish(ctx context.Context) (*meta.Artifact, *failure, error)
 	return want.Artifact, nil, nil
 }
 
-// publishFailure shows a failure in the ExternalArtifact, if there is one. Its artifact stays.
+// publishFailure writes a failure to the conditions of the ExternalArtifact, if there is one. Its
+// artifact stays.
 func (s *session) publishFailure(ctx context.Context, f *failure) error {
 	if s.source.Status.Artifact == nil || f.waits {
 		return nil
@@ -87,7 +89,7 @@ func (s *session) publishFailure(ctx context.Context, f *failure) error {
 	if live == nil || other != nil || err != nil {
 		return err
 	}
-	return ignoreGone(s.writeExternalStatus(ctx, live, want(live)))
+	return unlessRefused(ignoreGone(s.writeExternalStatus(ctx, live, want(live))))
 }
 
 // viewOf returns the view of an object, or nil if there is none.
@@ -97,7 +99,7 @@ func viewOf(object *unstructured.Unstructured) *external {
 	}
 	e := &external{object: object}
 	if status, found, err := unstructured.NestedMap(object.Object, "status"); err == nil && found {
-		// A status that others have spoiled is written again.
+		// A status that can't be decoded counts as empty, and is written again.
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(status, &e.status)
 	}
 	return e
@@ -110,8 +112,8 @@ func (s *session) owns(e *external) bool {
 }
 
 // find reads the ExternalArtifact. It returns nil if there is none, and a failure if it belongs to
-// something else. One without an owner that was made for an InstanceSource of this name was orphaned or
-// restored from a backup, and is taken over.
+// something else. An ExternalArtifact without an owner whose spec names this InstanceSource was
+// orphaned or restored from a backup, so it is taken over.
 func (s *session) find(ctx context.Context) (*external, *failure, error) {
 	object, err := s.externals().Get(ctx, s.key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -167,8 +169,8 @@ func (s *session) writeExternal(ctx context.Context, live *external) (*external,
 	return viewOf(changed), err
 }
 
-// wanted returns the status for the result. If the archive is that of the live status, the whole
-// artifact stays, so that Flux has nothing to do; only its address can change.
+// wanted returns the status for the result. If the live status has the archive already, its artifact
+// stays except for the address, so that Flux has nothing to do.
 func (s *session) wanted(live *external) externalStatus {
 	r := s.memory.result
 	file := path.Join(s.key.Namespace, s.key.Name, strings.TrimPrefix(r.digest, "sha256:")+".tar.gz")
@@ -214,8 +216,8 @@ func (s *session) writeExternalStatus(ctx context.Context, live *external, statu
 	return err
 }
 
-// kept returns the digests of the archives that stay: that of the artifact, and that before it,
-// which Flux may be about to read.
+// kept returns the digests of the archives that stay: the published one, and the one before it, which
+// Flux may be about to fetch.
 func (s *session) kept(published *meta.Artifact) []string {
 	if before := s.source.Status.Artifact; before != nil && before.Digest != published.Digest {
 		s.memory.former = before.Digest
@@ -223,8 +225,8 @@ func (s *session) kept(published *meta.Artifact) []string {
 	return []string{published.Digest, s.memory.former}
 }
 
-// publishFailed returns the failure for an error of the API server that a user has to solve, or
-// nil.
+// publishFailed returns the failure for a request that the API server refuses, or nil for other
+// errors.
 func publishFailed(err error) *failure {
 	if unlessRefused(err) != nil {
 		return nil

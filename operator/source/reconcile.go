@@ -21,7 +21,7 @@ import (
 	"github.com/pequod-io/pequod/operator/catalog"
 )
 
-// timeout limits one rendering. Its evaluations have limits of their own.
+// timeout limits one rendering. Evaluations have shorter limits of their own.
 const timeout = 15 * time.Minute
 
 // Reconcile renders the instances of an InstanceSource if something has changed.
@@ -218,11 +218,11 @@ func after(wait time.Duration) reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(wait, time.Millisecond)}
 }
 
-// conflictPause is the time before a repetition because of a conflict: the informers show by then
-// what others have written.
+// conflictPause is the time before a reconciliation is repeated because of a conflict. The informers
+// should have seen the other write by then.
 const conflictPause = 100 * time.Millisecond
 
-// again returns the result for an error. A conflict is none: it is repeated.
+// again returns the result for an error. After a conflict, the reconciliation is repeated soon.
 func again(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return reconcile.Result{RequeueAfter: conflictPause}, nil

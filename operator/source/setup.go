@@ -95,8 +95,8 @@ func (r *reconciler) begin(ctx context.Context, queue workqueue.TypedRateLimitin
 	return err
 }
 
-// ofSource returns the InstanceSources that a source of Flux concerns: those that refer to it, and
-// the one that it is the result of.
+// ofSource returns the InstanceSources to reconcile after a change of a source of Flux: those that
+// refer to it, and the one whose result it is.
 func (r *reconciler) ofSource(ctx context.Context, kind v1alpha1.FluxSourceKind, key types.NamespacedName) []types.NamespacedName {
 	var all v1alpha1.InstanceSourceList
 	if err := r.client.List(ctx, &all); err != nil {

@@ -27,7 +27,8 @@ func (s *session) set(status *v1alpha1.InstanceSourceStatus, name string, value 
 	})
 }
 
-// succeeded returns the status of an InstanceSource whose artifact is that of the source.
+// succeeded returns the status of an InstanceSource whose artifact was rendered from the revision
+// of its source.
 func (s *session) succeeded(a *meta.Artifact) *v1alpha1.InstanceSourceStatus {
 	status, r := s.next(), s.memory.result
 	status.ObservedSourceRevision, status.Instances = r.revision, r.instances
@@ -39,7 +40,7 @@ func (s *session) succeeded(a *meta.Artifact) *v1alpha1.InstanceSourceStatus {
 	return status
 }
 
-// failed returns the status of an InstanceSource whose last artifact stays.
+// failed returns the status after a failure. The last artifact stays.
 func (s *session) failed(f *failure) *v1alpha1.InstanceSourceStatus {
 	status := s.next()
 	s.set(status, v1alpha1.ConditionReady, metav1.ConditionFalse, f.reason, f.message)
@@ -52,8 +53,8 @@ func (s *session) failed(f *failure) *v1alpha1.InstanceSourceStatus {
 	return status
 }
 
-// suspended returns the status of an InstanceSource that isn't rendered. It keeps what it says
-// about the last rendering, except that nothing is in progress.
+// suspended returns the status of a suspended InstanceSource. It still describes the last rendering,
+// but nothing is in progress.
 func (s *session) suspended() *v1alpha1.InstanceSourceStatus {
 	status := s.source.Status.DeepCopy()
 	status.ObservedGeneration = s.source.Generation
@@ -64,15 +65,15 @@ func (s *session) suspended() *v1alpha1.InstanceSourceStatus {
 	return status
 }
 
-// next returns a copy of the status that describes the generation of the InstanceSource.
+// next returns a copy of the status for the current generation and request.
 func (s *session) next() *v1alpha1.InstanceSourceStatus {
 	status := s.source.Status.DeepCopy()
 	status.ObservedGeneration, status.LastHandledReconcileAt = s.source.Generation, s.requested
 	return status
 }
 
-// writeStatus writes the status if it has changed, and an Event about what has changed. The error
-// is a conflict if the InstanceSource was changed since it was read.
+// writeStatus writes the status if it has changed, and emits an Event about the change. The error is
+// a conflict if the InstanceSource was changed since it was read.
 func (s *session) writeStatus(ctx context.Context, next *v1alpha1.InstanceSourceStatus) error {
 	if equality.Semantic.DeepEqual(&s.source.Status, next) {
 		return nil

@@ -7,8 +7,8 @@
 // idle for some minutes, and with the program; it is started again on demand, from a copy of
 // the sources on disk.
 //
-// An instance in a file is a [Document], which the pool finds in the file without evaluating
-// anything, and [Pool.RenderDocument] renders.
+// [Documents] finds the instances in a file without evaluating anything, and [Pool.RenderDocument]
+// renders one of them.
 //
 // pool.go has the platforms, queue.go decides which platform is next, process.go talks to one
 // process, and store.go keeps the sources. Package child is the program of the process, and

@@ -31,9 +31,9 @@ type Document struct {
 	item int
 }
 
-// Documents returns the objects of a YAML or JSON file one by one. A v1 List yields its items.
-// Only the kinds are read, and an object without a kind is a problem of its own. A document
-// that is not YAML, or is larger than 1 MiB, ends the sequence. A file has at most 4 MiB.
+// Documents yields the objects of a YAML or JSON file of at most 4 MiB one by one, and the items of
+// a v1 List instead of the List. It reads only their kinds. An object without a kind is yielded as a
+// problem. A document that is not YAML, or is larger than 1 MiB, ends the sequence.
 func Documents(file string, data []byte) iter.Seq2[Document, problem.List] {
 	return func(yield func(Document, problem.List) bool) {
 		if len(data) > maxFile {

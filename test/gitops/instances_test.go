@@ -21,7 +21,7 @@ import (
 var manager = process.Program{Name: "pequod-manager", Account: "pequod-controller-manager", Manifests: config.Operator}
 
 // installManager installs the manager beside the applier, with a Transform. It returns a function
-// that runs it until it is ready.
+// that starts the manager and waits until it is ready.
 func (e *env) installManager(t *testing.T) (run func() *process.Process) {
 	t.Helper()
 	e.Apply(t, string(manager.Manifests))
@@ -34,7 +34,7 @@ func (e *env) installManager(t *testing.T) (run func() *process.Process) {
 	}
 }
 
-// rolesOfInstances writes the rights that the graphs of the instances in apps need to access.
+// rolesOfInstances writes the roles for the graphs of the instances in apps to access/roles.yaml.
 func (r *repository) rolesOfInstances(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command(process.Path(t, "pequod"), "rbac", "generate", "-f", "apps", "-R")
@@ -46,7 +46,7 @@ func (r *repository) rolesOfInstances(t *testing.T) {
 	r.write(t, "access/roles.yaml", string(out))
 }
 
-// rendered has Flux fetch the repository now, and waits until the InstanceSource has rendered a
+// rendered makes Flux fetch the repository now, and waits until the InstanceSource has rendered a
 // commit.
 func (e *env) rendered(t *testing.T, commit string) *unstructured.Unstructured {
 	t.Helper()
@@ -82,9 +82,9 @@ func (e *env) applied(t *testing.T, s *unstructured.Unstructured) {
 	})
 }
 
-// TestInstances has the manager render the instances of a repository, and Flux apply their graphs:
-// git to Ready, an update, a mistake, which changes nothing in the cluster even if the manager restarts,
-// a removed instance, and the end of the InstanceSource.
+// TestInstances lets the manager render the instances of a repository, and Flux apply their graphs:
+// from git to Ready, an update, a mistake that changes nothing in the cluster even if the manager
+// restarts, a removed instance, and the deletion of the InstanceSource.
 func TestInstances(t *testing.T) {
 	e := start(t)
 	run := e.installManager(t)

@@ -76,7 +76,7 @@ type Render struct {
 	CheckOnly bool `json:"checkOnly,omitempty"`
 }
 
-// Text is an instance in a file. Its problems have positions.
+// Text is an instance in a file. The answer's problems have positions in it.
 type Text struct {
 	// File is the name of the file in positions.
 	File string `json:"file"`
