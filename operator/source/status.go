@@ -60,6 +60,7 @@ func (s *session) suspended() *v1alpha1.InstanceSourceStatus {
 	status.ObservedGeneration = s.source.Generation
 	if status.Artifact == nil {
 		s.set(status, v1alpha1.ConditionReady, metav1.ConditionFalse, reasonSuspended, "spec.suspend is set")
+		apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
 	}
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
 	return status

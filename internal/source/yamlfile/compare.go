@@ -133,11 +133,3 @@ func fieldsOf(n *yaml.Node) []element {
 	}
 	return own
 }
-
-// target returns the node that an alias stands for, or the node itself.
-func target(n *yaml.Node) *yaml.Node {
-	for n != nil && n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
-}

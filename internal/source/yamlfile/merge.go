@@ -99,3 +99,11 @@ func lookup(n *yaml.Node, key string, searched map[*yaml.Node]bool) *yaml.Node {
 	}
 	return nil
 }
+
+// target returns the node that an alias stands for, or the node itself.
+func target(n *yaml.Node) *yaml.Node {
+	for n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
