@@ -41,14 +41,6 @@ func TestGit(t *testing.T) {
 	e.Apply(t, documented(t, "clusters/flux.yaml", "https://git.example.com/shop/deploy", r.url, "interval: 10m", "interval: 10m\n  retryInterval: 5s"))
 	e.is(t, kustomizations, "Kustomization", runtime, "shop-access", "True", "")
 	graphs := e.Await(t, platform, "ResourceGraph", "shop")
-	graph := func(instance string) *unstructured.Unstructured {
-		t.Helper()
-		list, err := graphs.List(t.Context(), metav1.ListOptions{LabelSelector: "pequod.io/instance=" + instance})
-		if err != nil || len(list.Items) != 1 {
-			t.Fatalf("%d graphs of %s: %v", len(list.Items), instance, err)
-		}
-		return &list.Items[0]
-	}
 	harness.Eventually(t, patience, func(ctx context.Context) error {
 		list, err := graphs.List(ctx, metav1.ListOptions{})
 		if err == nil && len(list.Items) != 2 {
@@ -67,7 +59,7 @@ func TestGit(t *testing.T) {
 	e.startApplier()
 	e.synced(t, "shop", first)
 	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
-	if err := ready(graph("web"), "True", ""); err != nil {
+	if err := ready(e.graph(t, "web"), "True", ""); err != nil {
 		t.Errorf("the Kustomization is ready, and the graph isn't: %v", err)
 	}
 
@@ -83,10 +75,10 @@ func TestGit(t *testing.T) {
 	// Drift of an object is the applier's, and drift of a graph is Flux's.
 	e.merge(t, "apps/v1", "Deployment", "shop", "web", `{"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "evil"}]}}}}`)
 	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
-	e.merge(t, platform, "ResourceGraph", "shop", graph("web").GetName(), `{"spec": {"suspend": true}}`)
+	e.merge(t, platform, "ResourceGraph", "shop", e.graph(t, "web").GetName(), `{"spec": {"suspend": true}}`)
 	e.request(t, kustomizations, "Kustomization", runtime, "shop")
 	harness.Eventually(t, patience, func(ctx context.Context) error {
-		g, err := graphs.Get(ctx, graph("web").GetName(), metav1.GetOptions{})
+		g, err := graphs.Get(ctx, e.graph(t, "web").GetName(), metav1.GetOptions{})
 		if suspended, _, _ := unstructured.NestedBool(g.Object, "spec", "suspend"); err == nil && suspended {
 			err = errors.New("the graph is suspended")
 		}
@@ -95,9 +87,9 @@ func TestGit(t *testing.T) {
 	e.is(t, kustomizations, "Kustomization", runtime, "shop", "True", "")
 
 	// A request for a graph, as flux reconcile writes it, stays, and is answered.
-	token := e.request(t, platform, "ResourceGraph", "shop", graph("web").GetName())
+	token := e.request(t, platform, "ResourceGraph", "shop", e.graph(t, "web").GetName())
 	harness.Eventually(t, patience, func(context.Context) error {
-		handled, _, _ := unstructured.NestedString(graph("web").Object, "status", "reconcileRequestedAt")
+		handled, _, _ := unstructured.NestedString(e.graph(t, "web").Object, "status", "reconcileRequestedAt")
 		if handled != token {
 			return fmt.Errorf("handled %q, want %q", handled, token)
 		}
@@ -119,7 +111,7 @@ func TestGit(t *testing.T) {
 		}
 		return err
 	})
-	graph("api")
+	e.graph(t, "api")
 	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
 
 	// Then the removed instance goes, with its objects before it.

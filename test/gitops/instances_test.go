@@ -99,16 +99,7 @@ func TestInstances(t *testing.T) {
 	e.applied(t, e.rendered(t, first))
 	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
 	e.image(t, "api", "ghcr.io/shop/api:2.0.0")
-	graphs := e.Await(t, platform, "ResourceGraph", "shop")
-	graph := func(instance string) *unstructured.Unstructured {
-		t.Helper()
-		list, err := graphs.List(t.Context(), metav1.ListOptions{LabelSelector: "pequod.io/instance=" + instance})
-		if err != nil || len(list.Items) != 1 {
-			t.Fatalf("%d graphs of %s: %v", len(list.Items), instance, err)
-		}
-		return &list.Items[0]
-	}
-	if g := graph("web"); g.GetLabels()["pequod.io/managed-by-operator"] != "" || ready(g, "True", "") != nil {
+	if g := e.graph(t, "web"); g.GetLabels()["pequod.io/managed-by-operator"] != "" || ready(g, "True", "") != nil {
 		t.Errorf("the Kustomization is ready, and the graph is not, or is the manager's: %v", g.Object)
 	}
 
@@ -183,5 +174,5 @@ func TestInstances(t *testing.T) {
 		return nil
 	})
 	e.image(t, "web", "ghcr.io/shop/web:1.6.0")
-	graph("web")
+	e.graph(t, "web")
 }
