@@ -81,8 +81,10 @@ func fetch(ctx context.Context, a *meta.Artifact, dir string) ([]archive.File, *
 	switch got := hex.EncodeToString(sum.Sum(nil)); {
 	case limited.N == 0:
 		return nil, invalid("the archive is larger than %d MiB", maxDownload>>20)
-	case got != want: // the server may have had another archive at this address for a moment
-		return nil, because(reasonArtifactInvalid, fmt.Errorf("the archive has the digest %s:%s, not %s", algorithm, got, a.Digest))
+	case got != want:
+		// The server may have had another archive at this address for a moment. The message doesn't
+		// have its digest: whoever may write the status of a source chooses what is downloaded.
+		return nil, because(reasonArtifactInvalid, fmt.Errorf("the archive doesn't have the digest %s", a.Digest))
 	case errors.As(unpackErr, &defect):
 		return nil, invalid("%v", defect)
 	case unpackErr != nil:

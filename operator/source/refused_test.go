@@ -106,7 +106,7 @@ func TestRefusedArtifacts(t *testing.T) {
 		fields       map[string]any
 		reason, want string
 	}{
-		{"wrong digest", good, map[string]any{"digest": "sha256:00"}, "ArtifactInvalid", "the archive has the digest sha256:"},
+		{"wrong digest", good, map[string]any{"digest": "sha256:00"}, "ArtifactInvalid", "the archive doesn't have the digest sha256:00"},
 		{"unknown digest", good, map[string]any{"digest": "blake3:00"}, "ArtifactInvalid", `its digest "blake3:00" is none of sha256, sha384 and sha512`},
 		{"no HTTP", good, map[string]any{"url": "file:///etc/passwd"}, "FetchFailed", "file:///etc/passwd is not an address of HTTP"},
 		{"absent", good, map[string]any{"url": b.sources.URL + "/absent"}, "FetchFailed", b.sources.URL + "/absent answered 404 Not Found"},
@@ -122,11 +122,7 @@ func TestRefusedArtifacts(t *testing.T) {
 			a[field] = value
 		}
 		b.SetStatus(t, fluxVersion, "GitRepository", "apps", map[string]any{"artifact": a})
-		want := "artifact " + revision + ": " + test.want
-		if test.name == "wrong digest" {
-			want += strings.TrimPrefix(b.artifact(revision, test.data)["digest"].(string), "sha256:") + ", not sha256:00"
-		}
-		b.failed(test.reason, want)
+		b.failed(test.reason, "artifact "+revision+": "+test.want)
 	}
 	// The other digests that Flux can be set to.
 	a := b.artifact("main@sha1:good", good)
