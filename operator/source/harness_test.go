@@ -99,6 +99,8 @@ type env struct {
 	// reconciliations and failing count evaluations in the pool, reconciliations, and requests for
 	// /failing.
 	ahead, evaluations, reconciliations, failing atomic.Int64
+	// evaluated is called after every evaluation, unless it is nil.
+	evaluated atomic.Pointer[func()]
 
 	sources *httptest.Server
 	mu      sync.Mutex // guards files
@@ -145,6 +147,12 @@ func scheme(t testing.TB) *runtime.Scheme {
 // platform makes a module the platform of the catalog.
 func (b *env) platform(module string) {
 	b.t.Helper()
+	b.catalog.Set(b.entry(module))
+}
+
+// entry returns the entry of a module in the catalog.
+func (b *env) entry(module string) *catalog.Entry {
+	b.t.Helper()
 	spec := v1alpha1.TransformSpec{CueRef: v1alpha1.CueRef{Type: v1alpha1.CueRefInline, Ref: module}}
 	opened, err := transform.Open(b.t.Context(), &modules.Opener{}, "app", spec, func(string) modules.Place { return modules.Place{} })
 	if err != nil {
@@ -159,7 +167,7 @@ func (b *env) platform(module string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.catalog.Set(&catalog.Entry{Transform: key.Transform, Digest: key.Digest, Sources: data, Module: catalog.Module(loaded.Module), Names: loaded.Names})
+	return &catalog.Entry{Transform: key.Transform, Digest: key.Digest, Sources: data, Module: catalog.Module(loaded.Module), Names: loaded.Names}
 }
 
 // start runs a manager with fresh caches until stop is called or the test ends.
@@ -192,10 +200,15 @@ func (b *env) start() {
 // renders counts the evaluations of the pool.
 type renders struct{ *env }
 
-func (r renders) Rendered(string, time.Duration, string) { r.evaluations.Add(1) }
-func (r renders) Processes(int)                          {}
-func (r renders) Failed(string, string)                  {}
-func (r renders) Forgotten(string)                       {}
+func (r renders) Rendered(string, time.Duration, string) {
+	r.evaluations.Add(1)
+	if f := r.evaluated.Load(); f != nil {
+		(*f)()
+	}
+}
+func (r renders) Processes(int)         {}
+func (r renders) Failed(string, string) {}
+func (r renders) Forgotten(string)      {}
 
 // reconciles counts the reconciliations of a manager.
 type reconciles struct{ *env }

@@ -219,10 +219,14 @@ func (s *session) writeExternalStatus(ctx context.Context, live *external, statu
 // kept returns the digests of the archives that stay: the published one, and the one before it, which
 // Flux may be about to fetch.
 func (s *session) kept(published *meta.Artifact) []string {
-	if before := s.source.Status.Artifact; before != nil && before.Digest != published.Digest {
-		s.memory.former = before.Digest
+	m := s.memory
+	if before := s.source.Status.Artifact; m.published == "" && before != nil {
+		m.published = before.Digest // by a process before this one
 	}
-	return []string{published.Digest, s.memory.former}
+	if m.published != published.Digest {
+		m.former, m.published = m.published, published.Digest
+	}
+	return []string{m.published, m.former}
 }
 
 // publishFailed returns the failure for a request that the API server refuses, or nil for other

@@ -45,8 +45,9 @@ type memory struct {
 	due time.Time
 	// failures counts failures in a row.
 	failures int
-	// former is the digest of the archive before the one that is published, "" if it isn't known.
-	former string
+	// published is the digest of the archive that was published last, and former that of the archive
+	// before it. Each is "" if it isn't known. The status shows the first, but later.
+	published, former string
 }
 
 // result is a rendering that was saved.

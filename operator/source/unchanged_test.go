@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,6 +111,27 @@ func TestUnchanged(t *testing.T) {
 	b.later()
 	same("the interval of a mistake")
 	b.failed("RenderFailed", wrong)
+}
+
+// TestChangeWhileRendering changes the platform after the first evaluation. All instances get the new
+// version.
+func TestChangeWhileRendering(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t, source.Options{})
+	next := b.entry(strings.Replace(appModule, "data: text: input.spec.text", `data: text: input.spec.text + "!"`, 1))
+	change := sync.OnceFunc(func() { b.catalog.Set(next) })
+	b.evaluated.Store(&change)
+	b.apps(map[string]string{"apps/one.yaml": app("one", "{text: hello}"), "apps/two.yaml": app("two", "{text: hello}")})
+	b.rendered("main@sha1:1")
+	harness.Eventually(t, patience, func(context.Context) error {
+		_, a := b.external("apps")
+		for name, graph := range b.download(a) {
+			if !strings.Contains(graph, "text: hello!") {
+				return fmt.Errorf("%s was rendered by the former version", name)
+			}
+		}
+		return nil
+	})
 }
 
 // TestUnknownLater shows that a Transform of a kind that was unknown isn't ready.
