@@ -26,6 +26,8 @@ type failure struct {
 const (
 	// reasonSucceeded: the artifact was rendered from the source's revision.
 	reasonSucceeded = "Succeeded"
+	// reasonProgressing: the files are rendered for the first time.
+	reasonProgressing = "Progressing"
 	// reasonSuspended: spec.suspend is set.
 	reasonSuspended = "Suspended"
 	// reasonAccessDenied: the source is in another namespace, which --no-cross-namespace-refs

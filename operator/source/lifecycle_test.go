@@ -225,6 +225,16 @@ spec: {cueRef: {type: embedded, ref: webservice}}
 		}
 		return nil
 	})
+	// One that was never rendered shows that it is in progress.
+	b.instanceSource("new", "{sourceRef: {kind: GitRepository, name: apps}, path: ./apps}")
+	b.until("new", func(in *v1alpha1.InstanceSource) error {
+		c := apimeta.FindStatusCondition(in.Status.Conditions, v1alpha1.ConditionReady)
+		if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != "Progressing" || c.Message != "rendering revision main@sha1:2" || in.Status.ObservedGeneration != in.Generation ||
+			!apimeta.IsStatusConditionTrue(in.Status.Conditions, v1alpha1.ConditionReconciling) {
+			return errors.New("not in progress")
+		}
+		return nil
+	})
 	paused := *entry
 	paused.Paused = true
 	b.catalog.Set(&paused)

@@ -63,7 +63,7 @@ func (r *reconciler) reconcile(ctx context.Context, key types.NamespacedName, no
 func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 	f, err := s.render(ctx)
 	if err != nil {
-		return reconcile.Result{}, err
+		return again(err)
 	}
 	var published *meta.Artifact
 	if f == nil {
@@ -105,6 +105,11 @@ func (s *session) render(ctx context.Context) (*failure, error) {
 		}
 	} else {
 		m.failures = 0
+	}
+	if s.source.Status.ObservedGeneration < 0 {
+		if err := s.writeStatus(ctx, s.progressing(a.Revision)); err != nil {
+			return nil, err
+		}
 	}
 	m.input, m.address, m.result = input, address, nil
 	m.failure = s.renderArtifact(ctx, a)

@@ -40,6 +40,16 @@ func (s *session) succeeded(a *meta.Artifact) *v1alpha1.InstanceSourceStatus {
 	return status
 }
 
+// progressing returns the status during the first rendering, which can take minutes.
+func (s *session) progressing(revision string) *v1alpha1.InstanceSourceStatus {
+	status := s.source.Status.DeepCopy()
+	status.ObservedGeneration = s.source.Generation
+	message := "rendering revision " + revision
+	s.set(status, v1alpha1.ConditionReady, metav1.ConditionUnknown, reasonProgressing, message)
+	s.set(status, v1alpha1.ConditionReconciling, metav1.ConditionTrue, reasonProgressing, message)
+	return status
+}
+
 // failed returns the status after a failure. The last artifact stays.
 func (s *session) failed(f *failure) *v1alpha1.InstanceSourceStatus {
 	status := s.next()
