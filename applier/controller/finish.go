@@ -24,8 +24,8 @@ func (r *run) finish(phase engine.Phase, now time.Time) (wake time.Time, failed 
 		return time.Time{}, false
 	}
 	if r.deleting() && phase == engine.Completed {
-		if now.Before(r.finalizeAt) {
-			return r.finalizeAt, true
+		if now.Before(r.retryAt) {
+			return r.retryAt, true
 		}
 		r.finalize()
 		return time.Time{}, false
@@ -193,6 +193,6 @@ func (r *run) finalized(err error) {
 	case !r.ended():
 		// Everything else is done, so that only this has to be retried.
 		r.phase = executing
-		r.finalizeAt = r.now().Add(r.host.retryDelay(err))
+		r.retryAt = r.now().Add(r.host.retryDelay(err))
 	}
 }

@@ -48,8 +48,9 @@ type run struct {
 	// phaseAfterRecord is the engine's phase once it is done.
 	record           *engine.Action
 	phaseAfterRecord engine.Phase
-	// finalizeAt is when the removal of the finalizer is tried again.
-	finalizeAt time.Time
+	// retryAt is when a request about the graph is tried again that failed: the removal of the
+	// finalizer, or the one of phase confirming.
+	retryAt time.Time
 }
 
 // phase is the current phase of a run. Only the run changes it.
@@ -58,7 +59,8 @@ type run struct {
 //	    │             │
 //	    └─────────────┴──▶ publishing ──▶ ending
 //
-// Every phase may be followed by ending. A failed finalizing returns to executing.
+// Every phase may be followed by ending. A failed finalizing returns to executing. A run that
+// cleans begins with confirming, which preparing follows.
 type phase int
 
 const (
@@ -74,6 +76,8 @@ const (
 	finalizing
 	// ending: nothing is requested any more. Requests in flight are awaited.
 	ending
+	// confirming: the API server is asked whether the graph is gone.
+	confirming
 )
 
 // host is the driver of a run, as the run sees it.
@@ -298,6 +302,8 @@ func (r *run) busy() bool { return r.requests.inFlight > 0 }
 // happens before, and whether the graph can't be executed at the moment.
 func (r *run) advance(now time.Time) (wake time.Time, failed bool) {
 	switch r.phase {
+	case confirming:
+		return r.confirm(now), false
 	case preparing:
 		if r.busy() {
 			return time.Time{}, false

@@ -70,6 +70,39 @@ func TestSelector(t *testing.T) {
 	main.wantExists(false, "v1", "ConfigMap", "here")
 }
 
+// TestGraphLeavesInItsFirstExecution changes the labels of a graph before its first execution has
+// ended. The graph exists, so what was created by then stays.
+func TestGraphLeavesInItsFirstExecution(t *testing.T) {
+	t.Parallel()
+	const key = "sharding.fluxcd.io/key"
+	b := idle(t, harness.Start(t))
+	b.options.Selector = selector(t, "!"+key)
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.applierConfig()))
+	proxy.Inject(faults.Rule{
+		Verbs: []string{"apply"}, Resources: []string{"configmaps"}, Faults: []faults.Fault{faults.Delay{For: 10 * time.Second}},
+	})
+	applied := b.apply(b.rendered("web", nodes(configMap("a", "a", "1"), configMap("b", "b", "1", "a"))))
+	b.eventually("the first object is being applied", func(ctx) bool {
+		return proxy.Count(func(r faults.Request) bool { return r.Verb == "apply" && r.Resource == "configmaps" }) > 0
+	})
+	b.merge("web", `{"metadata": {"labels": {"`+key+`": "none"}}}`)
+	b.eventually("the first object is applied", func(ctx ctx) bool { return b.exists(ctx, "v1", "ConfigMap", "a") })
+	uid := b.uid("a")
+	b.quiet(proxy)
+	if b.exists(t.Context(), "v1", "ConfigMap", "b") {
+		t.Error("the applier goes on although the labels don't match")
+	}
+	if n := proxy.Count(func(r faults.Request) bool { return r.Verb == "delete" }); n > 0 {
+		t.Errorf("the applier deletes objects of a graph that exists:\n%s", shown(proxy.Requests()))
+	}
+	proxy.Inject()
+	b.merge("web", `{"metadata": {"labels": {"`+key+`": null}}}`)
+	if rg := b.ready("web"); rg.UID != applied.UID || b.uid("a") != uid {
+		t.Error("the object was created again")
+	}
+}
+
 // TestMoveBetweenAppliers moves a graph from one running applier to another. From then on
 // only the other one writes its objects and its status. An object that moves to a graph of
 // another applier is handed over.

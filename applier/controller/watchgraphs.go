@@ -43,7 +43,8 @@ func (s *graphStore) Update(obj any) error {
 }
 
 // Delete implements [cache.ReflectorStore]. The graph was deleted, or its labels don't
-// match the selector any more: its driver ends without a further write.
+// match the selector any more. Its driver ends without a further write; see clean.go for the
+// exception.
 func (s *graphStore) Delete(obj any) error {
 	return s.saw(graphEvent{obj.(*v1alpha1.ResourceGraph), true})
 }
