@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,12 +30,20 @@ type Kinds struct {
 	versions map[schema.GroupVersion]*groupVersionKinds
 }
 
-// groupVersionKinds holds the kinds of one group version. mu is held during
+// groupVersionKinds holds the kinds of one group version. discovery is held during
 // discovery, so that concurrent callers wait for one request instead of sending
-// their own.
+// their own. Known kinds are looked up without it: a cluster may take long to answer.
 type groupVersionKinds struct {
-	mu    sync.Mutex
-	kinds map[string]Kind
+	discovery sync.Mutex
+	kinds     atomic.Pointer[map[string]Kind] // nil before the first discovery
+}
+
+// kind returns a kind that is known.
+func (s *groupVersionKinds) kind(name string) (kind Kind, known bool) {
+	if kinds := s.kinds.Load(); kinds != nil {
+		kind, known = (*kinds)[name]
+	}
+	return kind, known
 }
 
 // Kind describes how the objects of a kind are requested.
@@ -64,16 +73,19 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 	}
 	k.mu.Unlock()
 
-	served.mu.Lock()
-	defer served.mu.Unlock()
-	if kind, ok := served.kinds[gvk.Kind]; ok {
+	if kind, ok := served.kind(gvk.Kind); ok {
+		return kind, nil
+	}
+	served.discovery.Lock()
+	defer served.discovery.Unlock()
+	if kind, ok := served.kind(gvk.Kind); ok {
 		return kind, nil
 	}
 	kinds, err := k.discover(ctx, gvk.GroupVersion())
 	if err != nil {
 		return Kind{}, unavailable(gvk, err)
 	}
-	served.kinds = kinds
+	served.kinds.Store(&kinds)
 	if len(kinds) == 0 {
 		// Don't keep group versions that don't exist: their number is unbounded.
 		k.Invalidate(gvk.GroupVersion())
@@ -104,7 +116,7 @@ func (k *Kinds) Await(ctx context.Context, gvk schema.GroupVersionKind) (Kind, e
 	return kind, err
 }
 
-// Cached returns a kind if it is in the cache. It sends no request.
+// Cached returns a kind if it is in the cache. It neither sends a request nor waits for one.
 func (k *Kinds) Cached(gvk schema.GroupVersionKind) (Kind, bool) {
 	k.mu.Lock()
 	served := k.versions[gvk.GroupVersion()]
@@ -112,10 +124,7 @@ func (k *Kinds) Cached(gvk schema.GroupVersionKind) (Kind, bool) {
 	if served == nil {
 		return Kind{}, false
 	}
-	served.mu.Lock()
-	defer served.mu.Unlock()
-	kind, ok := served.kinds[gvk.Kind]
-	return kind, ok
+	return served.kind(gvk.Kind)
 }
 
 // Invalidate removes a group version from the cache, so that the next Find
