@@ -58,6 +58,7 @@ type gate struct {
 	answered time.Time // the last answer
 	failed   time.Time // the last failure that counted
 	failures int       // in a row
+	cause    string    // of the last failure that counted
 	shut     time.Time // no request passes before
 }
 
@@ -71,11 +72,11 @@ const (
 // RoundTrip implements [http.RoundTripper].
 func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	began := time.Now()
-	if !g.enter(began) {
+	if cause, shut := g.enter(began); shut {
 		if r.Body != nil {
 			_ = r.Body.Close() // it isn't read
 		}
-		return nil, &UnreachableError{g.name, "it didn't answer before"}
+		return nil, &UnreachableError{g.name, cause}
 	}
 	answer, err := g.next.RoundTrip(r)
 	g.leave(began, err)
@@ -91,18 +92,18 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// enter reports whether a request may pass.
-func (g *gate) enter(now time.Time) bool {
+// enter reports whether a request has to fail at once, and the cause of the failure before.
+func (g *gate) enter(now time.Time) (cause string, shut bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.failures == 0 {
-		return true
+		return "", false
 	}
 	if now.Before(g.shut) {
-		return false
+		return g.cause, true
 	}
 	g.shut = now.Add(trial)
-	return true
+	return "", false
 }
 
 // leave notes the end of a request. A failure doesn't count if others were answered
@@ -119,7 +120,7 @@ func (g *gate) leave(began time.Time, err error) {
 		g.shut = now
 	case !g.answered.After(began) && !g.failed.After(began):
 		g.shut = now.Add(min(time.Second<<min(g.failures, 10), maxShut))
-		g.failed = now
+		g.failed, g.cause = now, distantCause(err)
 		g.failures++
 	}
 }

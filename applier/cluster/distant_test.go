@@ -62,8 +62,7 @@ func TestDistantIsAway(t *testing.T) {
 	began := time.Now()
 	for range 100 {
 		err := getPod(t.Context(), c)
-
-		if err == nil || !strings.HasSuffix(Classify(err).Message, "cluster of Secret prod can't be reached: it didn't answer before") {
+		if err == nil || !strings.HasSuffix(Classify(err).Message, "cluster of Secret prod can't be reached: it doesn't answer") {
 			t.Fatalf("got %v", err)
 		}
 		if strings.Contains(Classify(err).Message, "127.0.0.1") {
