@@ -36,15 +36,15 @@ type destination struct {
 	asked  chan struct{} // makes run find out which cluster it is; its buffer holds one
 
 	// The lock of destinations guards these.
-	users int                // drivers
-	used  time.Time          // when get returned it last
-	close context.CancelFunc // nil unless it is open
+	users int       // graphs
+	used  time.Time // when get returned it last
+	close func()    // nil unless it is open; waits until it isn't served any more
 
 	mu      sync.Mutex
 	ended   bool   // it isn't served any more
-	uid     string // of the cluster, empty until it is known
+	uid     string // of the cluster, empty while it is unknown
 	waiting []func(uid string, err error)
-	away    []func() // called when it is known, after it couldn't be read
+	away    map[share.Graph]func() // called when it is known, after it couldn't be read
 }
 
 // destinations has the destinations in use.
@@ -55,7 +55,7 @@ type destinations struct {
 	mu sync.Mutex
 	// run runs a destination until it is closed; see [controller.runShared]. It isn't
 	// called before.
-	run  func(*destination) context.CancelFunc
+	run  func(*destination) (stop func())
 	open map[destinationKey]*destination
 }
 
@@ -116,7 +116,7 @@ func (s *destinations) closeLater(d *destination) {
 	})
 }
 
-// retain notes that a driver uses a destination, and drop that it doesn't any more.
+// retain notes that another graph uses a destination.
 func (s *destinations) retain(d *destination) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,11 @@ func (s *destinations) retain(d *destination) {
 	s.reopen(d)
 }
 
-func (s *destinations) drop(d *destination) {
+// drop notes that a graph doesn't use a destination any more.
+func (s *destinations) drop(d *destination, g share.Graph) {
+	d.mu.Lock()
+	delete(d.away, g)
+	d.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d.users--; d.users == 0 {
@@ -157,7 +161,9 @@ func (s *destinations) of(namespace string, ref v1alpha1.SecretKeyReference) []*
 // serve keeps the watches of the destination open, and finds out which cluster it is,
 // until ctx is done.
 func (d *destination) serve(ctx context.Context) {
-	go d.share.Watch(ctx)
+	var watches sync.WaitGroup
+	watches.Go(func() { d.share.Watch(ctx) })
+	defer watches.Wait()
 	var again <-chan time.Time
 	for pause := time.Second; ; {
 		select {
@@ -170,7 +176,9 @@ func (d *destination) serve(ctx context.Context) {
 		case <-again:
 		}
 		uid, err := d.readUID(ctx)
-		if again = nil; err != nil {
+		if err == nil {
+			again, pause = nil, time.Second
+		} else {
 			again = time.After(pause/2 + rand.N(pause))
 			pause = min(2*pause, maxIdentifyPause)
 		}
@@ -212,7 +220,7 @@ func (d *destination) answer(uid string, err error) {
 	d.mu.Lock()
 	waiting := d.waiting
 	d.uid, d.waiting = uid, nil
-	var away []func()
+	var away map[share.Graph]func()
 	if err == nil {
 		away, d.away = d.away, nil
 	}
@@ -225,13 +233,16 @@ func (d *destination) answer(uid string, err error) {
 	}
 }
 
-// whenKnown calls then when it is known which cluster it is, after identify has failed. As
-// identify, it doesn't wait.
-func (d *destination) whenKnown(then func()) {
+// whenKnown calls then for a graph when it is known which cluster it is, after identify has
+// failed. As identify, it doesn't wait.
+func (d *destination) whenKnown(g share.Graph, then func()) {
 	d.mu.Lock()
 	known := d.uid != ""
 	if !known {
-		d.away = append(d.away, then)
+		if d.away == nil {
+			d.away = map[share.Graph]func(){}
+		}
+		d.away[g] = then
 	}
 	d.mu.Unlock()
 	if known {
@@ -269,9 +280,13 @@ func newDestinations(config *rest.Config, home *share.Share) *destinations {
 func (s *destinations) begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.run = func(d *destination) context.CancelFunc {
-		serving, stop := context.WithCancel(ctx)
-		go d.serve(serving)
-		return stop
+	s.run = func(d *destination) func() {
+		serving, cancel := context.WithCancel(ctx)
+		var served sync.WaitGroup
+		served.Go(func() { d.serve(serving) })
+		return func() {
+			cancel()
+			served.Wait()
+		}
 	}
 }

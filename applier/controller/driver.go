@@ -67,7 +67,7 @@ const (
 	accountDeleted                 // the account may not delete the graph's objects
 	accountAllowed                 // the account may not be used; [controller.retryRefused] tells
 	kubeConfigChanged              // the cluster of the objects can't be used; [driver.secretRead] tells
-	clusterKnown                   // it is not known yet which cluster has the objects; [destination.whenKnown] tells
+	clusterKnown                   // it isn't known which cluster has the objects; [destination.whenKnown] tells
 )
 
 // happenedIn reports whether an observation of the account shows that it happened.

@@ -43,7 +43,7 @@ func (d *driver) setAccount(a share.Account, to *destination) {
 	}
 	if to != from && from != nil {
 		d.unsubscribe()
-		d.destinations.drop(from)
+		d.destinations.drop(from, d)
 	}
 	if to != from && to != nil {
 		d.destinations.retain(to)
@@ -179,13 +179,7 @@ func (d *driver) stalled(awaits accountEvent) {
 		d.awaits = awaits
 	}
 	if awaits == clusterKnown {
-		d.destination.whenKnown(func() {
-			d.post(func() {
-				if d.awaits == clusterKnown {
-					d.tryAgain()
-				}
-			})
-		})
+		d.destination.whenKnown(d, d.clusterKnown)
 	}
 	d.wake()
 }

@@ -83,6 +83,16 @@ func (d *driver) tryAgain() {
 	d.wake()
 }
 
+// clusterKnown makes another run begin if the graph is stalled because it wasn't known which
+// cluster has its objects. It may be called by any goroutine.
+func (d *driver) clusterKnown() {
+	d.post(func() {
+		if d.awaits == clusterKnown {
+			d.tryAgain()
+		}
+	})
+}
+
 // pollSecret reads the Secret again when its time has come. It returns when to call it
 // again, zero for not at all.
 func (d *driver) pollSecret(now time.Time) time.Time {
