@@ -250,6 +250,14 @@ func (d *destination) whenKnown(g share.Graph, then func()) {
 	}
 }
 
+// doubt makes the next run find out again which cluster it is, because the cluster doesn't answer
+// or its history was rewritten.
+func (d *destination) doubt() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.uid = ""
+}
+
 const (
 	// identifyTimeout bounds the request for the UID of a cluster.
 	identifyTimeout = 10 * time.Second

@@ -26,10 +26,12 @@ func (d *driver) observe(o share.Observation) {
 			d.restart()
 		}
 	case o.Type == share.HistoryRewritten, d.objects.contradicts(o):
+		d.doubtCluster()
 		d.forgetHistory()
 	case o.Type == share.KindBroken:
-		// A new run reads the objects, or says why it can't.
+		// A new run reads the objects, or reports why it can't.
 		if d.objects.judged() {
+			d.doubtCluster()
 			d.restart()
 		}
 	case o.Type == share.Claimed:
@@ -44,6 +46,14 @@ func (d *driver) observe(o share.Observation) {
 		d.restart()
 	default:
 		d.objects.observe(o, d.run != nil)
+	}
+}
+
+// doubtCluster makes the next run find out which cluster has the objects, if that isn't the
+// cluster of the graph.
+func (d *driver) doubtCluster() {
+	if d.destination != nil {
+		d.destination.doubt()
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 // subscribes to it and closed after the last.
 type hub struct {
 	own          *cluster.Client
+	distant      bool // see [Share.Distant]
 	retryRefused time.Duration
 	relist       time.Duration // 0 if lists aren't repeated
 	// waitingGraphs returns the number of graphs whose steps wait.

@@ -26,8 +26,8 @@ const (
 	// KindServed means that the cluster serves a kind that it didn't serve before, or that
 	// was broken.
 	KindServed
-	// KindBroken means that the API server hasn't been able to list a kind for a while:
-	// what is known of its objects may be outdated.
+	// KindBroken means that the API server hasn't been able to list a kind for a while, or
+	// that a distant cluster can't be reached: what is known of the objects may be outdated.
 	KindBroken
 	// Claimed means that another graph lists an object that leaves this graph.
 	Claimed

@@ -83,7 +83,7 @@ func New(o Options) *Share {
 // [Share.Watch] keeps its watches open.
 func (s *Share) Distant(client *cluster.Client, name string) *Share {
 	h := newHub(client, s.hub.retryRefused, s.hub.relist, s.steps.waiting)
-	h.startingGraphs = s.hub.startingGraphs
+	h.startingGraphs, h.distant = s.hub.startingGraphs, true
 	d := &Share{
 		log: s.log, cluster: name, pool: s.pool, steps: s.steps, hub: h, departures: newDepartures(),
 		identities: newIdentities(client, s.identities.now),

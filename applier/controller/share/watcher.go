@@ -24,7 +24,7 @@ type watcher struct {
 	cancel   context.CancelFunc // nil until the watcher runs
 	refused  bool               // by the API server, as far as is known
 	unserved bool               // the cluster doesn't serve the kind
-	failing  bool               // the API server can't list or watch the kind
+	failing  bool               // the API server can't list or watch the kind, or can't be reached
 	broken   bool               // it couldn't for brokenAfter, although it can others
 	// listed is set when the subscribers were notified of the first list. A graph
 	// that follows an object from then on has missed the events before.
@@ -148,6 +148,9 @@ func (w *watcher) run(ctx context.Context) {
 		case cluster.ConcernsKind(err):
 			failing = true
 			wait = unservedPause(pause, w.setFailing(time.Since(worked) >= brokenAfter))
+		case w.hub.distant && cluster.Unreachable(err) != nil:
+			failing = true
+			w.setFailing(time.Since(worked) >= brokenAfter)
 		}
 		if err != nil {
 			w.firstListFailed()
@@ -246,8 +249,9 @@ func (w *watcher) setUnserved() int {
 
 // setFailing records that the API server can't list or watch the kind, and returns the
 // number of such watches. With long, that has lasted for brokenAfter: the subscribers then
-// learn that they don't know the state of their objects, unless all watches fail. Then it
-// is the API server that is down, and nothing would be gained by reading all objects.
+// learn that they don't know the state of their objects. If all watches fail, the API server
+// is down. Then nothing would be gained by reading all objects, unless it is a distant one,
+// whose graphs have to report it.
 func (w *watcher) setFailing(long bool) int {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
@@ -258,7 +262,7 @@ func (w *watcher) setFailing(long bool) int {
 			failing++
 		}
 	}
-	if long && !w.broken && (failing < len(w.hub.watchers) || failing == 1) {
+	if long && !w.broken && (w.hub.distant || failing < len(w.hub.watchers) || failing == 1) {
 		w.broken = true
 		w.notifyAll(KindBroken)
 	}
