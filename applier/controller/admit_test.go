@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -65,6 +66,36 @@ func TestAdmit(t *testing.T) {
 	if c.division.later != nil {
 		t.Error("a list that was begun before is still handed over")
 	}
+}
+
+// A shard is given up although another graph, of another shard, takes over the name of one of its
+// graphs meanwhile.
+func TestLeaveRecreatedGraph(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := offline(t)
+		c.Shards, c.forgotten.L = byFirstDigit{}, &c.mu
+		c.division = division{changed: make(chan struct{}, 1), held: map[int]*heldShard{1: {listed: true}, 2: {listed: true}}}
+		report := func(uid types.UID, version string) {
+			c.reported(graphEvent{rg: &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: uid, ResourceVersion: version}}})
+		}
+		report("1a", "1")
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan struct{})
+		go func() {
+			c.Leave(ctx, 1)
+			close(left)
+		}()
+		synctest.Wait() // until it waits for the driver
+		report("2a", "2")
+		synctest.Wait()
+		select {
+		case <-left:
+		default:
+			t.Error("the shard isn't given up")
+		}
+		cancel()
+		<-left
+	})
 }
 
 // A graph that moves to another replica isn't taken for a deleted one.

@@ -32,7 +32,7 @@ type controller struct {
 
 	mu        sync.Mutex
 	drivers   map[types.NamespacedName]*driver
-	forgotten sync.Cond // with mu: a driver was removed
+	forgotten sync.Cond // with mu: a driver was removed, or may have got another graph
 }
 
 // ready is a readiness check. It succeeds when the controller knows the graphs,

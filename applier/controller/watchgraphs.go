@@ -128,6 +128,11 @@ func (s *graphStore) Resync() error { return nil }
 func (c *controller) graphChanged(rg *v1alpha1.ResourceGraph, listed bool) {
 	for !c.driver(graphs.Key(rg)).inbox.graphChanged(rg, listed) {
 	}
+	if c.Shards != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.forgotten.Broadcast()
+	}
 }
 
 // historyRewritten voids everything that is known about the cluster. Newest is the
