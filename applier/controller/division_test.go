@@ -134,25 +134,36 @@ func TestDivisionsExclude(t *testing.T) {
 func TestHandOverBetweenShards(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
+	f.handsOver(f.env)
+}
+
+// handsOver moves an object between graphs of two replicas, which are edited. Objects is the env
+// of their objects.
+func (f *fleet) handsOver(objects *env, edits ...func(*v1alpha1.ResourceGraphSpec)) {
+	f.t.Helper()
 	f.options.PruneGrace = time.Hour
 	first, second := f.begin(2), f.begin(2)
 	f.balanced(map[*replica]int{first: 1, second: 1})
+	apply := func(name string, objects ...string) *v1alpha1.ResourceGraph {
+		return f.apply(f.rendered(name, nodes(objects...), edits...))
+	}
 	shard := map[int]string{}
 	for _, name := range graphNames(20) { // until both shards have one
-		if rg := f.apply(f.rendered(name, nodes(configMap("a", name, "1"), configMap("b", name+"-b", "1")))); len(shard) < 2 {
+		if rg := apply(name, configMap("a", name, "1"), configMap("b", name+"-b", "1")); len(shard) < 2 {
 			shard[first.Of(rg.UID)] = name
 		}
 	}
 	if len(shard) < 2 {
-		t.Fatal("all graphs are in one shard")
+		f.t.Fatal("all graphs are in one shard")
 	}
 	from, to := shard[0], shard[1]
 	f.ready(from)
 	f.ready(to)
-	uid := f.uid(from + "-b")
-	f.set("2", from)
-	f.reached("2", from)
-	f.apply(f.rendered(to, nodes(configMap("a", to, "1"), configMap("b", to+"-b", "1"), configMap("c", from+"-b", "1"))))
+	uid := objects.uid(from + "-b")
+	apply(from, configMap("a", from, "2"))
+	f.ready(from)
+	objects.eventually("the object leaves its graph", func(ctx ctx) bool { return objects.data(ctx, from) == "2" })
+	apply(to, configMap("a", to, "1"), configMap("b", to+"-b", "1"), configMap("c", from+"-b", "1"))
 	f.until(to, func(rg *v1alpha1.ResourceGraph) error {
 		if got := owned(rg); strings.Count(got, ",") != 2 || !strings.Contains(got, "ConfigMap "+from+"-b") {
 			return fmt.Errorf("inventory: %s", got)
@@ -160,8 +171,8 @@ func TestHandOverBetweenShards(t *testing.T) {
 		return isReady(rg)
 	})
 	f.until(from, lists("ConfigMap "+from, isReady))
-	if now := f.uid(from + "-b"); now != uid {
-		t.Error("the object was deleted and created again")
+	if now := objects.uid(from + "-b"); now != uid {
+		f.t.Error("the object was deleted and created again")
 	}
 }
 

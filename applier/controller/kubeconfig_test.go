@@ -176,6 +176,14 @@ func TestKubeConfigHandOver(t *testing.T) {
 	b.wantExists(true, "v1", "ConfigMap", "a")
 }
 
+// An object in another cluster is also handed over between graphs of two replicas.
+func TestKubeConfigBetweenShards(t *testing.T) {
+	f := newFleet(t)
+	o := f.otherCluster()
+	f.secret("other", "value", o.kubeConfig("reacher"))
+	f.handsOver(o.env, in("other"))
+}
+
 // A kubeconfig that can't be used is no reason to do anything anywhere.
 func TestKubeConfigUnusable(t *testing.T) {
 	b := newEnv(t)
