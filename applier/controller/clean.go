@@ -39,7 +39,11 @@ func (d *driver) leave(now time.Time, elsewhere bool) (wake time.Time, left bool
 		d.objects.beginRun(false)
 		d.run = clean
 	}
-	if !d.run.ended() {
+	switch {
+	case d.run.ended():
+	case d.run.phase == confirming:
+		wake = d.run.confirm(now)
+	default:
 		wake, _ = d.run.advance(now)
 	}
 	if !d.run.ended() || d.run.busy() {
