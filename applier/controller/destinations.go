@@ -263,6 +263,9 @@ const (
 	identifyTimeout = 10 * time.Second
 	// maxIdentifyPause is the longest pause, on average, before it is repeated.
 	maxIdentifyPause = 20 * time.Second
+	// maxUID is the length of the longest UID of a cluster: graphs have it in an annotation.
+	// Kubernetes makes UIDs of 36 characters.
+	maxUID = 128
 )
 
 // readUID reads the UID of the cluster.
@@ -276,7 +279,11 @@ func (d *destination) readUID(ctx context.Context) (string, error) {
 	case system == nil:
 		return "", errors.New("it has no namespace kube-system")
 	}
-	return string(system.GetUID()), nil
+	uid := string(system.GetUID())
+	if uid == "" || len(uid) > maxUID {
+		return "", errors.New("its namespace kube-system has no UID of Kubernetes")
+	}
+	return uid, nil
 }
 
 // newDestinations returns the destinations for the graphs of a Share.

@@ -109,9 +109,14 @@ func (d *driver) pollSecret(now time.Time) time.Time {
 	}
 	key := secretKey(d.key.Namespace, s.ref)
 	d.share.Continue(d, func(ctx context.Context) {
-		if secret, err := s.home.Get(ctx, key, "v1"); err == nil {
-			d.post(func() { d.secretRead(secret) })
-		}
+		secret, err := s.home.Get(ctx, key, "v1")
+		d.post(func() {
+			if err == nil {
+				d.secretRead(secret)
+			} else if s.readAt.IsZero() {
+				s.readAt = d.now().Add(d.Resync)
+			}
+		})
 	})
 	return s.readAt
 }

@@ -42,7 +42,8 @@ func Parse(data []byte) (*rest.Config, error) {
 	if field := forbidden(cluster, user); field != "" {
 		return nil, fmt.Errorf("%s isn't allowed: it must have the address and the credentials as data", field)
 	}
-	if server, err := url.Parse(cluster.Server); err != nil || server.Scheme != "https" || server.Host == "" || server.User != nil {
+	server, err := url.Parse(cluster.Server)
+	if err != nil || server.Scheme != "https" || server.Hostname() == "" || server.User != nil {
 		return nil, errors.New("server isn't an https URL")
 	}
 	if ca := cluster.CertificateAuthorityData; len(ca) > 0 && !x509.NewCertPool().AppendCertsFromPEM(ca) {
@@ -56,7 +57,7 @@ func Parse(data []byte) (*rest.Config, error) {
 		return nil, errors.New("the user has neither a token nor a client certificate")
 	}
 	return &rest.Config{
-		Host: cluster.Server, BearerToken: user.Token,
+		Host: server.String(), BearerToken: user.Token,
 		TLSClientConfig: rest.TLSClientConfig{
 			ServerName: cluster.TLSServerName, CAData: cluster.CertificateAuthorityData,
 			CertData: user.ClientCertificateData, KeyData: user.ClientKeyData,

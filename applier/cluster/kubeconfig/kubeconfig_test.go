@@ -50,6 +50,7 @@ func TestRefused(t *testing.T) {
 		{"https://", "http://", "server isn't an https URL"},
 		{"https://", "https://canary:canary@", "server isn't an https URL"},
 		{"https://", "https://%zz", "server isn't an https URL"},
+		{"https://canary.example.com", "https://", "server isn't an https URL"},
 		{"current-context: b", "", "current-context names no context"},
 		{"current-context: b", "current-context: a", "names a cluster or a user that isn't there"},
 		{"kind: Config", "kind: Canary", "it can't be read"},
@@ -70,6 +71,7 @@ func TestRefused(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(good))
+	f.Add([]byte(strings.Replace(good, "https", "HTTPS", 1)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		config, err := Parse(data)
 		if err != nil {
