@@ -85,7 +85,8 @@ func handsOver(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, n
 	}
 }
 
-// storedGraphs returns the ResourceGraphs of a namespace. There are none if the cluster doesn't serve the kind.
+// storedGraphs returns the ResourceGraphs of a namespace. There are none if the cluster doesn't
+// serve the kind.
 func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alpha1.ResourceGraph, error) {
 	list, err := a.Client.List(ctx, cluster.Selection{GVK: resourceGraphs, Namespace: namespace})
 	var noKind *cluster.NoKindError

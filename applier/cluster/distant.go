@@ -47,7 +47,7 @@ func NewDistant(config *rest.Config, name string) (*Client, error) {
 	})
 }
 
-// gate is the way to a distant cluster. After a request that got no answer, requests
+// gate is the transport to a distant cluster. After a request that got no answer, requests
 // fail at once for a while, and then until one of them was answered: requests that wait
 // would occupy the room of those to other clusters.
 type gate struct {

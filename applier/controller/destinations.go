@@ -27,8 +27,8 @@ type destinationKey struct {
 	digest    kubeConfigDigest
 }
 
-// destination is another cluster than that of the graphs, as the graphs with one
-// kubeconfig reach it. They share its watches.
+// destination is a cluster other than that of the graphs, reached with one kubeconfig. All
+// graphs with this kubeconfig share its client and its watches.
 type destination struct {
 	key    destinationKey
 	client *cluster.Client // acts as the user of the kubeconfig
@@ -281,7 +281,7 @@ func (d *destination) readUID(ctx context.Context) (string, error) {
 	}
 	uid := string(system.GetUID())
 	if uid == "" || len(uid) > maxUID {
-		return "", errors.New("its namespace kube-system has no UID of Kubernetes")
+		return "", errors.New("the UID of its namespace kube-system is empty or too long")
 	}
 	return uid, nil
 }

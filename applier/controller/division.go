@@ -16,8 +16,8 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// division knows which graphs this replica executes. Its lock orders what is reported about graphs
-// against changes of the shards.
+// division knows which graphs this replica executes. With its lock, reports about graphs and changes
+// of the shards exclude each other.
 //
 // The watch reports the graphs of all shards. When the replica takes a shard, its graphs were
 // reported before, so they are listed. The list has everything up to its version: earlier

@@ -121,8 +121,8 @@ func (r *replica) kill() {
 	r.cancel()
 }
 
-// isolate keeps a replica from renewing its leases, and from what the rules say. It has to end by
-// itself.
+// isolate keeps a replica from renewing its leases, so that it has to end by itself. The rules are
+// for its other requests.
 func (r *replica) isolate(rules ...faults.Rule) {
 	r.proxy.Inject(append(rules, faults.Rule{Resources: []string{"leases.coordination.k8s.io"}, Faults: []faults.Fault{faults.Status{Code: 500}}})...)
 }

@@ -70,8 +70,8 @@ var ErrTooManyRights = fmt.Errorf("the nodes of the graph need more than %d righ
 // only after the apply. The resources precede those that the graph defines: a definition
 // in a graph must not turn the rights on a kind of the cluster into other rights.
 //
-// What a graph does in another cluster is the business of the rights there. Here its author
-// needs the right to get the Secret with the kubeconfig, as its account does.
+// What a graph does in another cluster needs rights there. Here its author needs the right to
+// get the Secret with the kubeconfig, as its account does.
 //
 // The error joins an [*UnknownKindError] for every kind whose resource isn't known; the
 // rights of all other nodes are then returned, too.

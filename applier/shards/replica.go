@@ -28,9 +28,9 @@ type Options struct {
 	Namespace string
 	// Labels of the Leases, by which they are found.
 	Labels map[string]string
-	// Duration is how long a Lease is respected that isn't renewed, in whole seconds. A replica
-	// stops if it can't renew a Lease for the time Deadline, and tries it, and looks at the
-	// others, after each time Retry. 0 means the 15, 10 and 2 seconds of Kubernetes.
+	// Duration is how long a Lease is valid after it was renewed, in whole seconds. A replica
+	// renews its Leases and looks at those of others every Retry. It stops if it can't renew one
+	// for Deadline. If Duration is 0, they are the 15, 10 and 2 seconds of Kubernetes.
 	Duration, Deadline, Retry time.Duration
 	// Client reads and writes the Leases. New makes one.
 	Client coordinationv1client.LeasesGetter
@@ -56,7 +56,7 @@ type Replica struct {
 
 	// Only Run uses it.
 	observed observed
-	waitsFor string // the holder of the layout for which it waits
+	waitsFor string // the holder of the layout, while it isn't this replica
 
 	mu   sync.Mutex
 	laid bool // the layout is held

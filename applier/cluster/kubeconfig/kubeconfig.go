@@ -19,10 +19,10 @@ import (
 // maxSize is the size of the largest kubeconfig in bytes.
 const maxSize = 64 << 10
 
-// Parse returns the configuration of the current context. Only fields with data count:
-// those that make the client run programs, read files of its machine, connect through
-// another server, trust any certificate or act as another user are errors. Errors quote
-// nothing of the kubeconfig.
+// Parse returns the configuration of the current context. Fields that make the client run
+// programs, read files of its machine, connect through another server, trust any certificate
+// or act as another user are errors: the address and the credentials have to be data. Errors
+// quote nothing of the kubeconfig.
 func Parse(data []byte) (*rest.Config, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("it has more than %d KiB", maxSize>>10)
@@ -40,7 +40,7 @@ func Parse(data []byte) (*rest.Config, error) {
 		return nil, errors.New("the current context names a cluster or a user that isn't there")
 	}
 	if field := forbidden(cluster, user); field != "" {
-		return nil, fmt.Errorf("%s isn't allowed: it must have the address and the credentials as data", field)
+		return nil, fmt.Errorf("%s isn't allowed: the address and the credentials have to be data of the kubeconfig", field)
 	}
 	server, err := url.Parse(cluster.Server)
 	if err != nil || server.Scheme != "https" || server.Hostname() == "" || server.User != nil {

@@ -76,8 +76,8 @@ func New(o Options) *Share {
 
 // Distant returns a Share for graphs whose objects are in another cluster, which a client
 // of that cluster reaches. It has watches, surveys and departures of its own, and uses the
-// pools of s. Name is that of the cluster among those of a namespace: in the pools, its
-// graphs are those of a namespace of their own, so that the other graphs proceed if it
+// pools of s. Name distinguishes the clusters of a namespace: in the pools, the graphs of
+// each count as those of a namespace of their own, so that the other graphs proceed if it
 // doesn't answer. The Share has no listings and indices.
 //
 // [Share.Watch] keeps its watches open.
