@@ -244,11 +244,12 @@ func (r *Replica) holdShard(ctx context.Context, lose context.CancelCauseFunc, s
 		if !late.Stop() {
 			return
 		}
+		r.Log.Info("executing a shard", "shard", shard)
+		work.Take(shard)
+		// It isn't given up before, see leave.
 		r.mu.Lock()
 		h.taken = true
 		r.mu.Unlock()
-		r.Log.Info("executing a shard", "shard", shard)
-		work.Take(shard)
 	})
 	if errors.Is(context.Cause(ctx), errLost) {
 		return
