@@ -83,14 +83,26 @@ func (s *services) readClaimant(ctx context.Context, owner inventory.Owner, dest
 	if err := s.findDestination(ctx, p); err != nil {
 		return claimant{}, err
 	}
-	switch {
-	case p.client == nil:
-		return claimant{reason: p.message}, nil
-	case p.destination != destination:
-		return claimant{reason: "its objects are in another cluster"}, nil
+	if reason, err := p.refusal(destination); reason != "" || err != nil {
+		return claimant{reason: reason}, err
 	}
 	rg.Spec = v1alpha1.ResourceGraphSpec{} // large, and not used any more
 	return claimant{graph: rg, client: p.client}, nil
+}
+
+// refusal returns why a graph with these prerequisites can't take an object in a cluster, or "" if
+// it can. The error means that its kubeconfig has changed since that of the other graph was read.
+func (p *prerequisites) refusal(in *destination) (string, error) {
+	switch {
+	case p.client != nil && p.destination == in:
+		return "", nil
+	case in != nil && p.secret != nil && p.secret.ref == in.key.ref && p.reason != reasonKubeConfigRefused:
+		// A refusal would have the object deleted. The other graph is about to read the Secret, too.
+		return "", fmt.Errorf("the kubeconfig in Secret %s has changed", in.key.ref.Name)
+	case p.client == nil:
+		return p.message, nil
+	}
+	return "its objects are in another cluster", nil
 }
 
 // handOver hands an object over to another graph that lists it. It is that graph's
