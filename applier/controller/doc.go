@@ -2,16 +2,17 @@
 //
 // [Setup] adds it to a manager. The data flow, in the order of the files:
 //
-//   - watchgraphs.go watches the graphs. Every graph has a driver (driver.go),
-//     and other goroutines leave changes and answers in its inbox (inbox.go).
+//   - watchgraphs.go watches the graphs. If several replicas execute them, division.go
+//     drops those of others. Every other graph has a driver (driver.go), and other
+//     goroutines leave changes and answers in its inbox (inbox.go).
 //   - controller.go steps a driver on a worker whenever its inbox has something
 //     new or its time has come. A step never waits for a request (driverstep.go).
 //     driverobserve.go handles changes of objects, and driverhost.go what a run
 //     reports to its driver.
 //   - goal.go derives from a graph what has to be done for it. If the goal
 //     changes, the current run is ended and another one begins.
-//   - run.go is one run: prerequisites.go reads the graph, its account and its
-//     inventory and adds the finalizer; actions.go carries out the actions of the
+//   - run.go is one run: prepare.go begins it, for which prerequisites.go reads the
+//     graph, its account and its inventory and adds the finalizer; actions.go carries out the actions of the
 //     engine; finish.go completes, stalls or suspends the graph, or removes the
 //     finalizer; failures.go ends a run that failed.
 //   - statuswrite.go writes the status, and with it the inventory. Package status
