@@ -59,7 +59,7 @@ type ResourceGraphSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-	// kubeConfig is the cluster of the objects: another one than that of the graph. The
+	// kubeConfig names another cluster than that of the graph, in which the objects are. The
 	// field can't be added, changed or removed later, because the objects would stay
 	// behind. pequod-applier executes such graphs, and no other program does.
 	//
@@ -102,11 +102,13 @@ type SecretKeyReference struct {
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Name string `json:"name"`
 	// key is the key of the value. Defaults to value or, if the Secret doesn't have it,
 	// value.yaml.
 	//
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]*$`
 	Key string `json:"key,omitempty"`
 }
 

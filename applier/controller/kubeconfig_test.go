@@ -269,6 +269,8 @@ func TestKubeConfigOfAnotherCluster(t *testing.T) {
 		`{"spec":{"kubeConfig":null}}`:                                 "can't be added or removed",
 		`{"spec":{"kubeConfig":{"secretRef":{"name":"another"}}}}`:     "can't be changed",
 		`{"spec":{"kubeConfig":{"secretRef":{"key":"another.yaml"}}}}`: "can't be changed",
+		`{"spec":{"kubeConfig":{"secretRef":{"name":"../another"}}}}`:  "spec.kubeConfig.secretRef.name in body should match",
+		`{"spec":{"kubeConfig":{"secretRef":{"key":"a/b"}}}}`:          "spec.kubeConfig.secretRef.key in body should match",
 	} {
 		_, err := b.graphs().Patch(t.Context(), "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 		if err == nil || !strings.Contains(err.Error(), message) {
