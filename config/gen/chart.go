@@ -40,6 +40,7 @@ var programs = []struct {
 		{name: `(include "pequod.constrained" $)`, components: []string{"applier/components/constrained"}},
 		{name: "$.Values.impersonateNamespaces", components: []string{"applier/components/per-namespace"}},
 		{name: "$.Values.watchNamespace", components: []string{"applier/components/one-namespace"}},
+		{name: "$.Values.shards", components: []string{"applier/components/shards"}},
 		{name: "$.Values.podDisruptionBudget", components: []string{"disruption"}},
 	}, monitoring: "prometheus"},
 	{mode: "operator", dir: "default", variants: []variant{

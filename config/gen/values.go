@@ -18,10 +18,11 @@ type edit struct {
 // edits are done to every object of the kind, in this order. The templates of _helpers.tpl
 // that they include return YAML, or nothing.
 var edits = []edit{
-	{"Deployment", regexp.MustCompile(`(?m)^  replicas: 1$`), `  replicas: {{ $.Values.replicas }}`},
+	{"Deployment", regexp.MustCompile(`(?m)^  replicas: \d+$`), `  replicas: {{ $.Values.replicas }}`},
 	{"Deployment", regexp.MustCompile(`(?m)^        kubectl.kubernetes.io/default-container: .*$`), "$0" + block("$.Values.podAnnotations", 8)},
 	{"Deployment", regexp.MustCompile(`(?m)^        app.kubernetes.io/part-of: .*$`), "$0" + block("$.Values.podLabels", 8)},
-	{"Deployment", regexp.MustCompile(`(?m)^        - --leader-elect$`), "$0" + block(`include "pequod.args" $ | fromYamlArray`, 8)},
+	// The number of shards is one of these arguments.
+	{"Deployment", regexp.MustCompile(`(?m)^(        - --leader-elect)(?:\n        - --shards=8)?$`), "$1" + block(`include "pequod.args" $ | fromYamlArray`, 8)},
 	{"Deployment", regexp.MustCompile(`(?m)^          value: (410MiB)$`), `          value: {{ $.Values.goMemLimit | default "$1" }}`},
 	{"Deployment", regexp.MustCompile(`(?m)^        image: .*/(\S+):\S+$`), strings.TrimPrefix(block("$.Values.extraEnv", 8), "\n") + "\n" +
 		`        image: {{ include "pequod.image" (list $ "$1") }}` + "\n" +

@@ -30,6 +30,9 @@
 {{- /* The default depends on these flags, and the Role names this one. */}}
 {{- $args = append $args (printf "--leader-election-id=%s" (eq .Values.mode "operator" | ternary "pequod-manager" "pequod-applier")) }}
 {{- end }}
+{{- with .Values.shards }}
+{{- $args = append $args (printf "--shards=%d" (int .)) }}
+{{- end }}
 {{- with .Values.transformNamespaces }}
 {{- $args = append $args (printf "--transform-namespaces=%s" (concat (list $.Release.Namespace) . | uniq | join ",")) }}
 {{- end }}
