@@ -179,8 +179,13 @@ func (d *destination) serve(ctx context.Context) {
 		if err == nil {
 			again, pause = nil, time.Second
 		} else {
+			most := maxIdentifyPause
+			if cluster.Unreachable(err) != nil {
+				most = maxAwayPause
+			}
+			pause = min(pause, most)
 			again = time.After(pause/2 + rand.N(pause))
-			pause = min(2*pause, maxIdentifyPause)
+			pause *= 2
 		}
 		d.answer(uid, err)
 	}
@@ -261,8 +266,10 @@ func (d *destination) doubt() {
 const (
 	// identifyTimeout bounds the request for the UID of a cluster.
 	identifyTimeout = 10 * time.Second
-	// maxIdentifyPause is the longest pause, on average, before it is repeated.
-	maxIdentifyPause = 20 * time.Second
+	// maxIdentifyPause is the longest pause, on average, before it is repeated, and maxAwayPause
+	// that while the cluster can't be reached: then few requests are sent, see
+	// [cluster.NewDistant].
+	maxIdentifyPause, maxAwayPause = 20 * time.Second, 5 * time.Second
 	// maxUID is the length of the longest UID of a cluster: graphs have it in an annotation.
 	// Kubernetes makes UIDs of 36 characters.
 	maxUID = 128
