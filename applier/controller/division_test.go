@@ -277,11 +277,13 @@ func TestLostLeaseEndsRequests(t *testing.T) {
 	f.balanced(map[*replica]int{first: 1, second: 1})
 	f.set("1", names...)
 	f.reached("1", names...)
-	first.isolate(faults.Rule{Resources: []string{"configmaps"}, Verbs: []string{"apply"}, Faults: []faults.Fault{faults.Hang{}}})
+	hang := faults.Rule{Resources: []string{"configmaps"}, Verbs: []string{"apply"}, Faults: []faults.Fault{faults.Hang{}}}
+	first.proxy.Inject(hang)
 	f.set("2", names...)
 	f.eventually("a request hangs", func(ctx) bool {
 		return first.proxy.Count(func(q faults.Request) bool { return q.Resource == "configmaps" && q.Fault != "" }) > 0
 	})
+	first.isolate(hang)
 	<-first.done
 	if held := f.holding(); held[second] != 1 {
 		t.Errorf("another replica has taken over before the first one has ended: %v", named(held))
