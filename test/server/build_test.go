@@ -13,6 +13,7 @@ import (
 // fakeCheckout is a checkout whose control plane is a small program.
 func fakeCheckout(t *testing.T) string {
 	t.Helper()
+	t.Setenv(Version, "") // make compat sets it
 	root := t.TempDir()
 	put(t, root, "go.mod", "module "+module+"\n")
 	put(t, root, "test/cluster/go.mod", "module "+module+"/test/cluster\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes v1.36.3\n")
