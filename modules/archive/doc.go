@@ -1,4 +1,4 @@
-// Package archive packs files into tar+gzip archives, and unpacks archives that nobody vouches for.
+// Package archive packs files into tar+gzip archives, and unpacks untrusted archives.
 //
 // [Pack] is deterministic. [Unpack] reads an archive into memory under the limits of its
 // [Options]. It refuses names that lead out of the archive, links, devices, and files that
