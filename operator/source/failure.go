@@ -65,7 +65,7 @@ const (
 	maxProblem  = 800
 )
 
-// refused returns the failure of files with problems, at least one of which is an error.
+// refused returns the failure of files with problems. At least one problem is an error.
 func refused(problems problem.List) *failure {
 	f := &failure{reason: reasonInvalid, stalled: true}
 	var lines []string

@@ -28,8 +28,8 @@ type reconciler struct {
 	memories map[types.NamespacedName]*memory
 }
 
-// memory is what this process knows about an InstanceSource. A process that has lost it renders
-// again.
+// memory has the outcome of the last rendering of an InstanceSource. It isn't stored: after a
+// restart, the manager renders again.
 type memory struct {
 	uid types.UID
 	// input identifies the files and the settings of the last rendering, and address the revision
