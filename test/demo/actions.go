@@ -43,8 +43,12 @@ spec:
       containers: [{name: app, image: example.com/my-app}]
 `
 
-// waitForPod is a command that waits until a Pod of the application is ready.
-const waitForPod = "kubectl wait pod -l app=my-app --for=create --for=condition=Ready --timeout=3m"
+// waitForPod waits until the application has a Pod, and podReady until it is ready. They are two
+// commands, because kubectl before 1.36 waits only for the last of two conditions.
+const (
+	waitForPod = "kubectl wait pod -l app=my-app --for=create --timeout=3m"
+	podReady   = "kubectl wait pod -l app=my-app --for=condition=Ready --timeout=3m"
+)
 
 // createDatabase creates the database of the history, as [postgres.Create] does.
 type createDatabase func(context.Context) (*postgres.Database, error)
@@ -159,7 +163,7 @@ func prepare(o *outside) []step {
 		},
 	}, {
 		says:     "An application runs.",
-		commands: []string{"kubectl apply -f deployment.yaml", waitForPod, "kubectl get pods"},
+		commands: []string{"kubectl apply -f deployment.yaml", waitForPod, podReady, "kubectl get pods"},
 	}}
 }
 
@@ -212,6 +216,7 @@ func (s *session) restartApp(ctx context.Context, o *outside) error {
 		says: "Events say what happened, and the Pod is another one.",
 		commands: []string{
 			waitForPod,
+			podReady,
 			"kubectl events --for monitor/my-app",
 			"kubectl get pods",
 		},
