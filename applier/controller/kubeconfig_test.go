@@ -336,6 +336,7 @@ func TestUnpluggedCluster(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := newEnv(t)
 			o, alive := b.otherCluster(), b.otherCluster()
 			b.secret("other", "value", o.kubeConfig("reacher"))
