@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,7 +22,10 @@ type stepOf string
 var stepNames = []string{"create", "apply again", "change one", "remove one", "delete"}
 
 // sample has the costs of one step in one round.
-type sample struct{ wall, cpu time.Duration }
+type sample struct {
+	round     int
+	wall, cpu time.Duration
+}
 
 // atRest is what a controller uses while it has nothing to do.
 type atRest struct {
@@ -83,6 +87,15 @@ func load() string {
 	return strings.Fields(string(text))[0]
 }
 
+// shared returns a sentence about a machine that did other work, by the same rule as the history of
+// benchmarks.
+func shared(load string) string {
+	if value, err := strconv.ParseFloat(load, 64); err == nil && value <= 0.25*float64(runtime.NumCPU()) {
+		return ""
+	}
+	return " The machine was shared with other work, so the times\nare too long."
+}
+
 // write replaces the generated part of a document.
 func (r *report) write(path string) error {
 	text, err := os.ReadFile(path)
@@ -109,8 +122,8 @@ func replace(text []byte, part string) ([]byte, error) {
 // markdown returns the tables. loadNow is the load at the end.
 func (r *report) markdown(loadNow string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d objects, %s, medians of %d %s, on %s. The load was %s at the beginning and %s at\nthe end.\n",
-		r.objects, r.began.UTC().Format("2 January 2006"), r.rounds, plural(r.rounds, "round"), r.machine, r.load, loadNow)
+	fmt.Fprintf(&b, "\n%d objects, %s, medians of %d %s, on %s. The load was %s at the beginning and %s at\nthe end.%s\n",
+		r.objects, r.began.UTC().Format("2 January 2006"), r.rounds, plural(r.rounds, "round"), r.machine, r.load, loadNow, shared(r.load))
 	var reference *results
 	if len(r.peers) > 0 {
 		reference = r.peers[0]
@@ -173,10 +186,10 @@ func ratio(p, reference *results, s stepOf, cost func(sample) time.Duration) str
 		return "–"
 	}
 	var costs, ratios []float64
-	for i, c := range p.samples[s] {
+	for _, c := range p.samples[s] {
 		costs = append(costs, cost(c).Seconds())
-		if i < len(reference.samples[s]) {
-			if of := cost(reference.samples[s][i]); of > 0 {
+		for _, r := range reference.samples[s] {
+			if of := cost(r); r.round == c.round && of > 0 {
 				ratios = append(ratios, cost(c).Seconds()/of.Seconds())
 			}
 		}

@@ -12,17 +12,17 @@ import (
 // measured.
 func TestReport(t *testing.T) {
 	seconds := func(wall ...float64) (all []sample) {
-		for _, w := range wall {
-			all = append(all, sample{time.Duration(w * float64(time.Second)), time.Duration(w * float64(time.Second) / 2)})
+		for i, w := range wall {
+			all = append(all, sample{i + 1, time.Duration(w * float64(time.Second)), time.Duration(w * float64(time.Second) / 2)})
 		}
 		return all
 	}
 	r := &report{
-		objects: 100, rest: time.Minute, rounds: 3, machine: "a machine", load: "0.50",
+		objects: 100, rest: time.Minute, rounds: 3, machine: "a machine", load: "128",
 		began: time.Date(2026, 11, 27, 2, 30, 0, 0, time.UTC),
 		peers: []*results{
-			{name: "kubectl", version: "v1", samples: map[stepOf][]sample{"create": seconds(1, 2, 4)}, requests: map[stepOf]int{"create": 12}, peakMiB: []float64{50}, left: 1},
-			{name: "other", version: "v2", samples: map[stepOf][]sample{"create": seconds(3, 2, 4), "delete": seconds(1)}, rest: &atRest{7, time.Second / 4}, drift: "0.1 s", peakMiB: []float64{70, 90, 80}},
+			{name: "kubectl", version: "v1", samples: map[stepOf][]sample{"create": seconds(1, 2, 4), "remove one": seconds(3)}, requests: map[stepOf]int{"create": 12}, peakMiB: []float64{50}, left: 1},
+			{name: "other", version: "v2", samples: map[stepOf][]sample{"create": seconds(3, 2, 4), "remove one": {{0, 60 * time.Second, time.Second}}, "delete": seconds(1)}, rest: &atRest{7, time.Second / 4}, drift: "0.1 s", peakMiB: []float64{70, 90, 80}},
 			{name: "absent", skipped: "not built: no module"},
 		},
 	}
@@ -33,22 +33,23 @@ func TestReport(t *testing.T) {
 	}
 	want := "# Title\n\n" + beginMark + `
 
-100 objects, 27 November 2026, medians of 3 rounds, on a machine. The load was 0.50 at the beginning and 1.25 at
-the end.
+100 objects, 27 November 2026, medians of 3 rounds, on a machine. The load was 128 at the beginning and 1.25 at
+the end. The machine was shared with other work, so the times
+are too long.
 
 Seconds until everything is applied and ready, or gone, and the ratio to kubectl:
 
 | peer | create | apply again | change one | remove one | delete |
 |---|---|---|---|---|---|
-| kubectl | 2.00 (1.00×) | – | – | – | – |
-| other | 3.00 (1.00×) | – | – | – | 1.00 |
+| kubectl | 2.00 (1.00×) | – | – | 3.00 (1.00×) | – |
+| other | 3.00 (1.00×) | – | – | 60.00 | 1.00 |
 
 CPU seconds of the peer's processes, and the ratio to kubectl:
 
 | peer | create | apply again | change one | remove one | delete |
 |---|---|---|---|---|---|
-| kubectl | 1.00 (1.00×) | – | – | – | – |
-| other | 1.50 (1.00×) | – | – | – | 0.50 |
+| kubectl | 1.00 (1.00×) | – | – | 1.50 (1.00×) | – |
+| other | 1.50 (1.00×) | – | – | 1.00 | 0.50 |
 
 Requests to the API server:
 

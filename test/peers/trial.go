@@ -20,6 +20,7 @@ import (
 // trial is one peer in one round.
 type trial struct {
 	*bench
+	round     int
 	namespace string
 	dir       string
 	proxy     *faults.Proxy // nil in rounds that measure times
@@ -40,7 +41,7 @@ func (t *trial) kubeconfig(config *rest.Config) (string, error) {
 
 // try runs all steps of one peer. Round 0 counts requests, the others measure time, CPU and memory.
 func (b *bench) try(ctx context.Context, p peer, r *results, round int) (err error) {
-	t := &trial{bench: b, namespace: fmt.Sprintf("%s-%d", p.file(), round), peer: p, results: r}
+	t := &trial{bench: b, round: round, namespace: fmt.Sprintf("%s-%d", p.file(), round), peer: p, results: r}
 	t.dir = filepath.Join(b.scratch, t.namespace)
 	if err := os.Mkdir(t.dir, 0o700); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (t *trial) step(ctx context.Context, c contestant, name string, do func(con
 			return nil
 		}
 	}
-	t.results.samples[stepOf(name)] = append(t.results.samples[stepOf(name)], sample{wall, after.cpu - before.cpu})
+	t.results.samples[stepOf(name)] = append(t.results.samples[stepOf(name)], sample{t.round, wall, after.cpu - before.cpu})
 	t.results.peakMiB = append(t.results.peakMiB, after.peakMiB)
 	return nil
 }
