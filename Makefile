@@ -169,6 +169,8 @@ generate: ## Regenerate the references of commands and API, deep copies, CRDs an
 	$(GO) run ./cli/docgen docs/cmd
 	$(GO) tool crd-ref-docs --source-path=api/v1alpha1 --config=api/reference.yaml --renderer=markdown --output-path=docs/api.md --log-level=error
 
+# The modules of test/gitops and test/peers are left out: to check them, go mod tidy downloads what the
+# tests of all their dependencies need.
 verify: lint ## Check formatting, modules, the shape of the tree and generated files
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || \
 		{ echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; }
@@ -193,7 +195,7 @@ GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
 KO         := github.com/google/ko@v0.19.1
 SYFT       := github.com/anchore/syft/cmd/syft@v1.57.1
 
-release-check: ## Make a release twice, without publishing it, and check what it consists of
+release-check: ## Make a release without publishing it, make it again, and check what it consists of
 	for tool in $(GORELEASER) $(KO) $(SYFT); do GOBIN=$(CURDIR)/bin $(GO) install $$tool || exit 1; done
 	PEQUOD_RELEASE=1 $(GO) test -count=1 -v -timeout=60m ./test/release
 

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"fmt"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -17,10 +18,24 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"sigs.k8s.io/yaml"
 )
 
-// tag is the tag of the release. It is that of the manifests in config.
-const tag = "v0.1.0"
+// tag is the tag of the release, that of the manifests in config. TestMain sets it.
+var tag string
+
+// imageTag returns the tag of the image of the applier.
+func imageTag() (string, error) {
+	text, err := os.ReadFile("../../config/applier/base/kustomization.yaml")
+	if err != nil {
+		return "", err
+	}
+	var k struct{ Images []struct{ NewTag string } }
+	if err := yaml.Unmarshal(text, &k); err != nil || len(k.Images) != 1 {
+		return "", fmt.Errorf("%d images in the kustomization of the applier: %w", len(k.Images), err)
+	}
+	return k.Images[0].NewTag, nil
+}
 
 // programs are the programs of the images.
 var programs = []string{"pequod-applier", "pequod-manager", "pequod-actions"}
@@ -82,20 +97,26 @@ func serve(t *testing.T) (address, base string) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(true)))
 	t.Cleanup(server.Close)
 	address = strings.TrimPrefix(server.URL, "http://")
-	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
-		OS: "linux", Architecture: "amd64", Config: v1.Config{User: "65532"}, RootFS: v1.RootFS{Type: "layers"},
-	})
-	if err != nil {
-		t.Fatal(err)
+	var index v1.ImageIndex = empty.Index
+	for _, architecture := range []string{"amd64", "arm64"} {
+		image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+			OS: "linux", Architecture: architecture, Config: v1.Config{User: "65532"}, RootFS: v1.RootFS{Type: "layers"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: architecture}},
+		})
 	}
 	ref, err := name.ParseReference(address + "/base:nonroot")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := remote.Write(ref, image); err != nil {
+	if err := remote.WriteIndex(ref, index); err != nil {
 		t.Fatal(err)
 	}
-	digest, err := image.Digest()
+	digest, err := index.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,29 +126,34 @@ func serve(t *testing.T) (address, base string) {
 // platforms matches the platforms in .goreleaser.yaml.
 var platforms = regexp.MustCompile(`goos: \[.*\]\n( +)goarch: \[.*\]`)
 
-// build makes a release for linux/amd64 in a clone.
-func build(t *testing.T, commit, name, address, base, signer string) made {
+// build makes a release in a clone. Set again, it makes only what is for linux/amd64, with a go command
+// that has compiled nothing.
+func build(t *testing.T, commit, name, address, base, signer string, again bool) made {
 	t.Helper()
 	m := made{commit: commit, src: clone(t, commit, name), images: map[string]string{}}
 	m.dist = filepath.Join(m.src, "dist")
+	bin, config := filepath.Join(root(t), "bin"), filepath.Join(m.src, ".goreleaser.yaml")
+	var env []string
+	platform := "linux/amd64,linux/arm64"
+	if again {
+		env, platform = []string{"GOCACHE=" + t.TempDir()}, "linux/amd64"
+		text, err := os.ReadFile(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config = filepath.Join(t.TempDir(), "goreleaser.yaml")
+		if err := os.WriteFile(config, platforms.ReplaceAll(text, []byte("goos: [linux]\n${1}goarch: [amd64]")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	epoch := run(t, m.src, nil, "git", "log", "-1", "--format=%ct")
-	bin := filepath.Join(root(t), "bin")
 	for _, program := range programs {
-		pushed := run(t, m.src, []string{
+		pushed := run(t, m.src, append([]string{
 			"KO_DOCKER_REPO=" + address + "/" + name + "/" + program, "KO_DEFAULTBASEIMAGE=" + base, "SOURCE_DATE_EPOCH=" + epoch,
-		}, filepath.Join(bin, "ko"), "build", "--bare", "--sbom=spdx", "--tags="+tag, "--platform=linux/amd64", "./cmd/"+program)
+		}, env...), filepath.Join(bin, "ko"), "build", "--bare", "--sbom=spdx", "--tags="+tag, "--platform="+platform, "./cmd/"+program)
 		m.images[program] = pushed[strings.LastIndex(pushed, "@")+1:]
 	}
 	if err := os.WriteFile(filepath.Join(m.src, "THIRD_PARTY_NOTICES.txt"), []byte(run(t, m.src, nil, "go", "run", "./test/notices")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	config, err := os.ReadFile(filepath.Join(m.src, ".goreleaser.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := platforms.ReplaceAll(config, []byte("goos: [linux]\n${1}goarch: [amd64]"))
-	changed := filepath.Join(t.TempDir(), "goreleaser.yaml")
-	if err := os.WriteFile(changed, one, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// The program cosign is this test.
@@ -139,9 +165,9 @@ func build(t *testing.T, commit, name, address, base, signer string) made {
 	if err := os.Symlink(self, filepath.Join(path, "cosign")); err != nil {
 		t.Fatal(err)
 	}
-	env := append(m.environment(), "PATH="+path+":"+bin+":"+os.Getenv("PATH"), signerVariable+"="+signer)
+	env = append(append(m.environment(), "PATH="+path+":"+bin+":"+os.Getenv("PATH"), signerVariable+"="+signer), env...)
 	run(t, m.src, env, filepath.Join(bin, "goreleaser"), "check", "--quiet")
-	run(t, m.src, env, filepath.Join(bin, "goreleaser"), "release", "--clean", "--config="+changed, "--skip=publish,announce,before,validate")
+	run(t, m.src, env, filepath.Join(bin, "goreleaser"), "release", "--clean", "--config="+config, "--skip=publish,announce,before,validate")
 	run(t, m.src, nil, "go", "run", "./config/plugins", "dist")
 	return m
 }
@@ -175,9 +201,6 @@ func (m made) files(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		all[e.Name()] = sum(data)
-	}
-	for program, digest := range m.images {
-		all[program] = digest
 	}
 	return all
 }

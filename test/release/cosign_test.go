@@ -19,24 +19,31 @@ import (
 	"github.com/pequod-io/pequod/test/sigstore"
 )
 
-// The identity that the certificate of a release has, as SECURITY.md says.
-const (
-	issuer  = "https://token.actions.githubusercontent.com"
-	subject = "https://github.com/pequod-io/pequod/.github/workflows/release.yaml@refs/tags/" + tag
-)
+// issuer and subject are the identity in the certificate of a release, as in SECURITY.md.
+const issuer = "https://token.actions.githubusercontent.com"
+
+func subject() string {
+	return "https://github.com/pequod-io/pequod/.github/workflows/release.yaml@refs/tags/" + tag
+}
 
 // signerVariable has the address of the signer for the program cosign.
 const signerVariable = "PEQUOD_TEST_SIGNER"
 
 // TestMain makes the test binary the program cosign, which goreleaser starts.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) != "cosign" {
-		os.Exit(m.Run())
+	if filepath.Base(os.Args[0]) == "cosign" {
+		if err := cosign(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, "cosign:", err)
+			os.Exit(1)
+		}
+		return
 	}
-	if err := cosign(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "cosign:", err)
+	var err error
+	if tag, err = imageTag(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	os.Exit(m.Run())
 }
 
 // cosign is the command cosign sign-blob with the arguments of .goreleaser.yaml. The signer signs the
@@ -73,7 +80,7 @@ func signer(t *testing.T, used *[]*sigstore.Instance) string {
 		instance, failed := sigstore.New()
 		if err = errors.Join(err, failed); err == nil {
 			*used = append(*used, instance) // releases are made one after the other
-			text, err = instance.Sign(subject, issuer, text, instance.Valid())
+			text, err = instance.Sign(subject(), issuer, text, instance.Valid())
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -99,7 +106,7 @@ func trust(t *testing.T, instance *sigstore.Instance) (release, other *sign.Trus
 		}
 		return trust
 	}
-	return of(subject), of(strings.Replace(subject, "release.yaml", "other.yaml", 1))
+	return of(subject()), of(strings.Replace(subject(), "release.yaml", "other.yaml", 1))
 }
 
 // statement returns an in-toto statement about digests in hexadecimal.

@@ -7,7 +7,8 @@ import (
 )
 
 // TestReproducible builds the smallest program of a release in two clones of the checkout, in
-// directories with different names. The bytes are the same.
+// directories with different names. The bytes are the same. The second build only links: it finds
+// the compiled packages of the first one. TestSnapshot compiles them again.
 func TestReproducible(t *testing.T) {
 	var sums []string
 	commit := head(t)
