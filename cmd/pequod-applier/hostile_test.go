@@ -22,13 +22,12 @@ import (
 )
 
 // TestHostileTenant runs the applier with the memory of its Deployment, and twenty
-// graphs of a tenant who wants to stop it. The graphs of another namespace must be
-// ready as soon as without these neighbors, and the applier must not end.
+// graphs of a tenant who wants to stop it. The graphs of another namespace must
+// become ready, and the applier must not end.
 //
 // With PEQUOD_SOAK, 99 of 100 graphs with one object must be ready within two
-// seconds. The API server and the tenant use the same processors, so on a machine
-// with little else to offer it must be at most four times as long as without the
-// tenant.
+// seconds. The API server and the tenant use the same processors, so on a slow
+// machine they may take up to four times as long as without the tenant.
 func TestHostileTenant(t *testing.T) {
 	tries := 5
 	if os.Getenv("PEQUOD_SOAK") != "" {
