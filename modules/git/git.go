@@ -8,6 +8,7 @@
 //   - revision.go: the commit that a reference means
 //   - pins.go: locked commits, and the cache
 //   - transport.go: connections, and the user's credentials
+//   - silence.go: servers that send nothing, by ssh
 //   - auth.go: credentials that callers give
 //   - pack.go: limits and objects of what the server sends
 //   - error.go: errors by cause
@@ -21,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -55,6 +57,9 @@ type Options struct {
 	// Auth replaces the credentials of the user: nothing of their files and ssh agent is
 	// used then. nil is those of the user.
 	Auth *Auth
+
+	// answerTimeout replaces the constant in tests. 0 means the constant.
+	answerTimeout time.Duration
 }
 
 // Snapshot is a revision of a repository.
@@ -114,7 +119,7 @@ func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, e
 		err      error
 	}
 	// The library connects by ssh without a context, so a hanging server must not
-	// keep the caller. The connection then ends with its own time limit.
+	// keep the caller. The connection then ends after the time without a byte.
 	done := make(chan result, 1)
 	if o.Progress != nil {
 		o.Progress.Begin(ref.String())
@@ -129,8 +134,9 @@ func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, e
 			}
 		}()
 		r.err = oci.Repeat(ctx, func() (err error) {
-			r.snapshot, err = o.fetch(ctx, ref, target)
-			return err
+			heard := &heard{time.Now()}
+			r.snapshot, err = o.fetch(ctx, ref, target, heard)
+			return o.explain(ref, heard, err)
 		})
 		done <- r
 	}()
@@ -143,16 +149,18 @@ func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, e
 }
 
 // fetch reads a revision of the server. target is the locked one, if there is one.
-func (o Options) fetch(ctx context.Context, ref Ref, target Target) (*Snapshot, error) {
+func (o Options) fetch(ctx context.Context, ref Ref, target Target, heard *heard) (*Snapshot, error) {
 	session, err := o.connect(ref)
 	if err != nil {
 		return nil, err
 	}
 	defer session.Close() // it was only used for reading
+	heard.at = time.Now()
 	advertised, err := session.AdvertisedReferencesContext(ctx)
 	if err != nil {
 		return nil, err
 	}
+	heard.at = time.Now()
 	want, tag, err := resolve(ref, advertised)
 	if target.Commit != "" && !ref.Pinned() {
 		tag = target.Tag
@@ -168,7 +176,7 @@ func (o Options) fetch(ctx context.Context, ref Ref, target Target) (*Snapshot, 
 	if s := o.kept(ctx, now); s != nil {
 		return s, nil
 	}
-	pack, err := o.download(ctx, session, advertised, ref, want)
+	pack, err := o.download(ctx, session, advertised, ref, want, heard)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +201,7 @@ func snapshot(pack []byte, object plumbing.Hash, tag string) (*Snapshot, error) 
 }
 
 // download returns the pack with a commit and its files, without its history.
-func (o Options) download(ctx context.Context, s transport.UploadPackSession, advertised *packp.AdvRefs, ref Ref, want plumbing.Hash) ([]byte, error) {
+func (o Options) download(ctx context.Context, s transport.UploadPackSession, advertised *packp.AdvRefs, ref Ref, want plumbing.Hash, heard *heard) ([]byte, error) {
 	req := packp.NewUploadPackRequestFromCapabilities(advertised.Capabilities)
 	req.Capabilities.Delete(capability.ThinPack) // there are no objects that it could build on
 	req.Wants = []plumbing.Hash{want}
@@ -208,12 +216,12 @@ func (o Options) download(ctx context.Context, s transport.UploadPackSession, ad
 		return nil, err
 	}
 	defer response.Close() // it was only used for reading
-	var content io.Reader = response
+	var content io.Reader = io.TeeReader(response, heard)
 	switch {
 	case req.Capabilities.Supports(capability.Sideband64k):
-		content = sideband.NewDemuxer(sideband.Sideband64k, response)
+		content = sideband.NewDemuxer(sideband.Sideband64k, content)
 	case req.Capabilities.Supports(capability.Sideband):
-		content = sideband.NewDemuxer(sideband.Sideband, response)
+		content = sideband.NewDemuxer(sideband.Sideband, content)
 	}
 	if o.Progress != nil {
 		content = io.TeeReader(content, &counter{o.Progress, ref.String(), 0})

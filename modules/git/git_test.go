@@ -2,8 +2,10 @@ package git
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -11,9 +13,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/test/sshgit"
 )
 
 // repository is a git repository on disk and its server.
@@ -215,8 +223,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestHang checks that the end of ctx ends a fetch, whatever the server does.
+// TestHang checks that the end of ctx ends a fetch, whatever the server does, and so does the time
+// without a byte.
 func TestHang(t *testing.T) {
+	type server struct {
+		url  string
+		auth *Auth
+	}
+	servers := map[string]server{}
 	for _, part := range []string{"info/refs", "git-upload-pack"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		end := make(chan struct{})
@@ -234,5 +248,32 @@ func TestHang(t *testing.T) {
 		if _, err := Fetch(ctx, parse(t, r.url, ""), Options{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", part, err)
 		}
+		servers["HTTP, "+part] = server{url: r.url}
 	}
+	_, host := sshgit.NewKey(t)
+	userKey, user := sshgit.NewKey(t)
+	block, err := ssh.MarshalPrivateKey(userKey, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // connections are accepted by the kernel
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	for name, addr := range map[string]string{"ssh": listener.Addr().String(), "ssh, with a session": sshgit.ServeSilence(t, host, user.PublicKey())} {
+		line := knownhosts.Line([]string{knownhosts.Normalize(addr)}, host.PublicKey())
+		servers[name] = server{"ssh://git@" + addr + "/shop.git", &Auth{Key: pem.EncodeToMemory(block), KnownHosts: []byte(line)}}
+	}
+	var all sync.WaitGroup
+	for name, s := range servers {
+		ref := parse(t, s.url, "")
+		all.Go(func() { // together, because each is repeated after delays
+			_, err := Fetch(t.Context(), ref, Options{Auth: s.auth, answerTimeout: 200 * time.Millisecond})
+			if want := ref.host() + " stopped sending data"; !oci.Causes(err, oci.Unavailable) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -42,21 +42,11 @@ func (o Options) connect(ref Ref) (transport.UploadPackSession, error) {
 		return nil, err
 	}
 	switch ref.URL.Scheme {
+	case "ssh":
+		endpoint.Proxy.URL = impatientScheme + "://" + o.patience().String()
+		return o.connectSSH(endpoint)
 	case "file":
 		return file.NewClient(transport.UploadPackServiceName, transport.ReceivePackServiceName).NewUploadPackSession(endpoint, nil)
-	case "ssh":
-		if o.Auth != nil {
-			auth, err := o.Auth.forSSH(endpoint.User, net.JoinHostPort(endpoint.Host, strconv.Itoa(cmp.Or(endpoint.Port, ssh.DefaultPort))))
-			if err != nil {
-				return nil, err
-			}
-			return ssh.DefaultClient.NewUploadPackSession(endpoint, auth)
-		}
-		keys, err := ssh.NewSSHAgentAuth(endpoint.User)
-		if err != nil {
-			return nil, err
-		}
-		return ssh.DefaultClient.NewUploadPackSession(endpoint, patient{keys})
 	}
 	auth, err := o.credentials(ref)
 	if err != nil {
@@ -68,8 +58,27 @@ func (o Options) connect(ref Ref) (transport.UploadPackSession, error) {
 	}
 	// The library follows redirects of the first request only, none from https to http,
 	// and sends credentials to no other host.
-	return githttp.NewClient(&http.Client{Transport: bounded{oci.Repeating(base, answerTimeout)}}).NewUploadPackSession(endpoint, auth)
+	return githttp.NewClient(&http.Client{Transport: bounded{oci.Repeating(base, o.patience())}}).NewUploadPackSession(endpoint, auth)
 }
+
+// connectSSH prepares a session by ssh.
+func (o Options) connectSSH(endpoint *transport.Endpoint) (transport.UploadPackSession, error) {
+	if o.Auth != nil {
+		auth, err := o.Auth.forSSH(endpoint.User, net.JoinHostPort(endpoint.Host, strconv.Itoa(cmp.Or(endpoint.Port, ssh.DefaultPort))))
+		if err != nil {
+			return nil, err
+		}
+		return ssh.DefaultClient.NewUploadPackSession(endpoint, auth)
+	}
+	keys, err := ssh.NewSSHAgentAuth(endpoint.User)
+	if err != nil {
+		return nil, err
+	}
+	return ssh.DefaultClient.NewUploadPackSession(endpoint, patient{keys})
+}
+
+// patience returns the time without a byte after which a connection is given up.
+func (o Options) patience() time.Duration { return cmp.Or(o.answerTimeout, answerTimeout) }
 
 // patient has the keys of an agent, and limits the time for a connection. The options of the
 // library's client can't do that: they replace the keys and the check of hosts as well.

@@ -83,9 +83,11 @@ func About(ref Ref, err error) error {
 	return fmt.Errorf("%s: %w", ref, err)
 }
 
-// The errors of our own round trippers.
+// ErrStalled is the error about a connection on which no byte arrives for too long.
+var ErrStalled = errors.New("no data for too long")
+
+// The other errors of our own round trippers.
 var (
-	errStalled   = errors.New("no data for too long")
 	errPlainHTTP = errors.New("plain HTTP is not allowed")
 	errRedirects = errors.New("redirected too often")
 )
@@ -172,7 +174,7 @@ func (e *Error) connection(host string, err error) bool {
 		e.Cause, e.Message = TLS, fmt.Sprintf("%s refused the TLS connection: %s", host, Detail(err))
 	case errors.Is(err, errRedirects):
 		e.Cause, e.Message = Unavailable, host+" redirects without end"
-	case errors.Is(err, errStalled):
+	case errors.Is(err, ErrStalled):
 		e.Cause, e.Message = Unavailable, host+" stopped sending data"
 	case errors.As(err, &dns):
 		e.Cause, e.Message = Unavailable, fmt.Sprintf("cannot find host %s: %s", host, dns.Err)
@@ -243,7 +245,7 @@ func (e *Error) plain(host string, err error) bool {
 func GivenUp(host string, err error) *Error {
 	var limited *limitedError
 	e := &Error{Err: err}
-	if errors.As(err, &limited) && e.answer(host, err, nil) || errors.Is(err, errStalled) && e.connection(host, err) {
+	if errors.As(err, &limited) && e.answer(host, err, nil) || errors.Is(err, ErrStalled) && e.connection(host, err) {
 		return e
 	}
 	return nil

@@ -121,7 +121,7 @@ func passing(err error) bool {
 	if errors.As(err, &repeated) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	for _, broken := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed, errStalled} {
+	for _, broken := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed, ErrStalled} {
 		if errors.Is(err, broken) {
 			return true
 		}

@@ -132,7 +132,7 @@ type stall struct {
 func (s *stall) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	w := &watch{cancel: cancel, timeout: s.timeout}
-	w.timer = time.AfterFunc(s.timeout, func() { w.stalled.Store(true); cancel(errStalled) })
+	w.timer = time.AfterFunc(s.timeout, func() { w.stalled.Store(true); cancel(ErrStalled) })
 	req = req.WithContext(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
 		req.Body = &watchedBody{ReadCloser: req.Body, watch: w}
@@ -160,10 +160,10 @@ func (w *watch) stop() {
 	w.cancel(context.Canceled)
 }
 
-// explain returns errStalled if the timer caused err.
+// explain returns ErrStalled if the timer caused err.
 func (w *watch) explain(err error) error {
 	if w.stalled.Load() {
-		return errStalled
+		return ErrStalled
 	}
 	return err
 }

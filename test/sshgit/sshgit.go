@@ -34,6 +34,18 @@ func NewKey(t testing.TB) (ed25519.PrivateKey, ssh.Signer) {
 // Serve starts a server for one user's key, which runs git, and returns its address.
 func Serve(t testing.TB, host ssh.Signer, user ssh.PublicKey) string {
 	t.Helper()
+	return serve(t, host, user, upload)
+}
+
+// ServeSilence is as [Serve], but the server accepts commands and never answers.
+func ServeSilence(t testing.TB, host ssh.Signer, user ssh.PublicKey) string {
+	t.Helper()
+	return serve(t, host, user, func(ssh.Channel, string) {})
+}
+
+// serve starts a server that calls run for each command.
+func serve(t testing.TB, host ssh.Signer, user ssh.PublicKey, run func(c ssh.Channel, command string)) string {
+	t.Helper()
 	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 		if string(key.Marshal()) != string(user.Marshal()) {
 			return nil, errors.New("unknown key")
@@ -62,14 +74,14 @@ func Serve(t testing.TB, host ssh.Signer, user ssh.PublicKey) string {
 			if err != nil {
 				return // the test has ended
 			}
-			go serveConnection(conn, config)
+			go serveConnection(conn, config, run)
 		}
 	}()
 	return listener.Addr().String()
 }
 
-// serveConnection runs git-upload-pack for each session of a connection.
-func serveConnection(conn net.Conn, config *ssh.ServerConfig) {
+// serveConnection calls run for each command of the sessions of a connection.
+func serveConnection(conn net.Conn, config *ssh.ServerConfig, run func(ssh.Channel, string)) {
 	_, channels, requests, err := ssh.NewServerConn(conn, config)
 	if err != nil {
 		return // the client has no right to connect
@@ -90,18 +102,23 @@ func serveConnection(conn net.Conn, config *ssh.ServerConfig) {
 				}
 				var payload struct{ Command string }
 				_ = ssh.Unmarshal(r.Payload, &payload)
-				dir := strings.Trim(strings.TrimPrefix(payload.Command, "git-upload-pack "), "'")
-				cmd := exec.Command("git", "upload-pack", dir)
-				stdin, _ := cmd.StdinPipe()
-				go func() { _, _ = io.Copy(stdin, channel); _ = stdin.Close() }()
-				cmd.Stdout = channel
-				status := struct{ Status uint32 }{}
-				if cmd.Run() != nil {
-					status.Status = 1
-				}
-				_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(status))
-				_ = channel.Close()
+				run(channel, payload.Command)
 			}
 		}()
 	}
+}
+
+// upload runs git-upload-pack in a session.
+func upload(channel ssh.Channel, command string) {
+	dir := strings.Trim(strings.TrimPrefix(command, "git-upload-pack "), "'")
+	cmd := exec.Command("git", "upload-pack", dir)
+	stdin, _ := cmd.StdinPipe()
+	go func() { _, _ = io.Copy(stdin, channel); _ = stdin.Close() }()
+	cmd.Stdout = channel
+	status := struct{ Status uint32 }{}
+	if cmd.Run() != nil {
+		status.Status = 1
+	}
+	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(status))
+	_ = channel.Close()
 }

@@ -1,0 +1,76 @@
+package git
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"time"
+
+	"golang.org/x/net/proxy"
+
+	"github.com/pequod-io/pequod/modules/oci"
+)
+
+// impatientScheme is the scheme of the proxy for connections by ssh. The library can't be given
+// a connection or a time limit for reading, but only the URL of a proxy: SCHEME://DURATION.
+const impatientScheme = "pequod-impatient"
+
+func init() {
+	proxy.RegisterDialerType(impatientScheme, func(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
+		limit, err := time.ParseDuration(u.Host)
+		return impatient(limit), err
+	})
+}
+
+// impatient connects as the library does without a proxy, which is by that of the environment if
+// there is one. It ends connections on which no byte arrives for this time.
+type impatient time.Duration
+
+// Dial implements proxy.Dialer.
+func (i impatient) Dial(network, address string) (net.Conn, error) {
+	return i.DialContext(context.Background(), network, address)
+}
+
+// DialContext implements proxy.ContextDialer.
+func (i impatient) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := proxy.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return impatientConn{conn, time.Duration(i)}, nil
+}
+
+// impatientConn is a connection whose reads and writes end limit after the last read began.
+type impatientConn struct {
+	net.Conn
+	limit time.Duration
+}
+
+// Read implements net.Conn.
+func (c impatientConn) Read(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.limit)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+// heard is when the server sent something of use last.
+type heard struct{ at time.Time }
+
+// Write implements io.Writer.
+func (h *heard) Write(p []byte) (int, error) {
+	h.at = time.Now()
+	return len(p), nil
+}
+
+// explain returns [oci.ErrStalled] if err, of a fetch by ssh, is that of a connection that
+// [impatient] ended. The libraries turn its error into the end of the answer.
+func (o Options) explain(ref Ref, heard *heard, err error) error {
+	if err == nil || ref.URL.Scheme != "ssh" || time.Since(heard.at) < o.patience() {
+		return err
+	}
+	if cause, _ := causeOf(ref, err); cause != oci.Unavailable {
+		return err
+	}
+	return oci.ErrStalled
+}
