@@ -249,6 +249,8 @@ func TestDigestOfImports(t *testing.T) {
 func TestImportsAreHermetic(t *testing.T) {
 	for file, want := range map[string]string{
 		"package lib\nimport \"tool/exec\"\nx: exec.Run":      "example.com/lib@v1.0.0/x.cue:2:8: imports tool/exec: modules run no commands",
+		"package lib\nimport \"tool/http\"\nx: http.Get":      "example.com/lib@v1.0.0/x.cue:2:8: imports tool/http: modules run no commands",
+		"package lib\nimport \"tool/os\"\nx: os.Getenv":       "example.com/lib@v1.0.0/x.cue:2:8: imports tool/os: modules run no commands",
 		"@extern(wasm)\npackage lib\nx: _ @wasm(file=x.wasm)": "example.com/lib@v1.0.0/x.cue:1:1: @extern(wasm) is not supported; @extern(embed) is",
 		"package lib\nx: \"\xff\"":                            "example.com/lib@v1.0.0/x.cue:2:5: not UTF-8",
 		"package lib\nx: 1 & 2":                               "example.com/lib@v1.0.0/x.cue:2:4: x: conflicting values 2 and 1",

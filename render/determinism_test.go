@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"cuelang.org/go/cue/cuecontext"
@@ -141,6 +142,12 @@ func TestRenderingIsAFunction(t *testing.T) {
 			procs := runtime.GOMAXPROCS(1)
 			same("with one processor", graphs(t, repo, r, unchanged))
 			runtime.GOMAXPROCS(procs)
+			for _, variable := range append(os.Environ(), "HOME=", "LANG=", "TZ=") {
+				if name, _, _ := strings.Cut(variable, "="); name != "TMPDIR" { // it is for the directories below
+					t.Setenv(name, "other")
+				}
+			}
+			same("in another environment", graphs(t, repo, r, unchanged))
 			t.Chdir(t.TempDir())
 			same("from another directory", graphs(t, repo, r, unchanged))
 			elsewhere := t.TempDir()
