@@ -1,6 +1,8 @@
 package egress
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -146,7 +148,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestBounds checks redirects, endless and slow bodies, compression and ETags.
+// TestBounds checks redirects, endless and slow bodies, those that are compressed, and ETags.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	var hits, full atomic.Int32
@@ -162,6 +164,14 @@ func TestBounds(t *testing.T) {
 				return
 			}
 		}
+	})
+	var packed bytes.Buffer
+	pack := gzip.NewWriter(&packed)
+	_, _ = pack.Write(make([]byte, 64<<10))
+	_ = pack.Close()
+	mux.HandleFunc("/packed", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(packed.Bytes())
 	})
 	mux.HandleFunc("/slow", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("x"))
@@ -187,6 +197,9 @@ func TestBounds(t *testing.T) {
 	}
 	if _, err := get("/endless", false); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("endless body: %v", err)
+	}
+	if response, err := get("/packed", false); err != nil || !bytes.Equal(response.Body, packed.Bytes()) {
+		t.Errorf("compressed body: %v", err)
 	}
 	began := time.Now()
 	if _, err := get("/slow", false); err == nil || time.Since(began) > 10*time.Second {
