@@ -26,12 +26,12 @@ import (
 // validator answers what spec.text of an instance asks for.
 type validator struct {
 	count atomic.Int32
-	block chan struct{} // not nil: wait until it is closed
+	block chan struct{} // not nil: instances of App wait until it is closed
 }
 
-func (v *validator) Validate(ctx context.Context, _ *catalog.Entry, in *unstructured.Unstructured) (problem.List, error) {
+func (v *validator) Validate(ctx context.Context, e *catalog.Entry, in *unstructured.Unstructured) (problem.List, error) {
 	v.count.Add(1)
-	if v.block != nil {
+	if v.block != nil && e == entry {
 		<-v.block
 	}
 	switch text, _, _ := unstructured.NestedString(in.Object, "spec", "text"); text {
@@ -58,10 +58,18 @@ var entry = &catalog.Entry{
 	Names: v1alpha1.Names{Group: "pequod.io", Version: "v1", Kind: "App", Plural: "apps", Scope: v1alpha1.ScopeNamespaced},
 }
 
+// neighbor is the platform of another Transform.
+var neighbor = &catalog.Entry{
+	Transform: types.NamespacedName{Namespace: "pequod-system", Name: "queue"}, Digest: "sha256:2",
+	Names: v1alpha1.Names{Group: "pequod.io", Version: "v1", Kind: "Queue", Plural: "queues", Scope: v1alpha1.ScopeNamespaced},
+}
+
 func newWebhook(v Validator) *Webhook {
 	return New(Options{Validator: v, Platform: func(kind schema.GroupKind) *catalog.Entry {
-		if kind == entry.Kind() {
-			return entry
+		for _, e := range []*catalog.Entry{entry, neighbor} {
+			if kind == e.Kind() {
+				return e
+			}
 		}
 		return nil
 	}})
@@ -132,7 +140,8 @@ func TestVerdictsAreRemembered(t *testing.T) {
 	}
 }
 
-// TestBusy holds that a module that evaluates for long doesn't take all room.
+// TestBusy holds that a module that evaluates for long doesn't take all room: requests for other
+// platforms are admitted.
 func TestBusy(t *testing.T) {
 	v := &validator{block: make(chan struct{})}
 	w := newWebhook(v)
@@ -149,6 +158,9 @@ func TestBusy(t *testing.T) {
 	}
 	if r := w.Handle(t.Context(), request(t, "App", "more", "good")); r.Result.Code != http.StatusServiceUnavailable || !strings.Contains(r.Result.Message, "512 others") {
 		t.Errorf("%+v", r.Result)
+	}
+	if r := w.Handle(t.Context(), request(t, "Queue", "web", "good")); !r.Allowed {
+		t.Errorf("another platform meanwhile: %+v", r.Result)
 	}
 	close(v.block)
 	for range maxWaiting {
