@@ -7,79 +7,84 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/config"
 )
 
-// TestNarrow holds that the programs write, by their own rights, only what is their own.
+// TestNarrow holds that the programs write, by their own rights, only what is their own. The
+// rights follow from the bindings of their accounts. TestGrants has those that are aggregated.
 func TestNarrow(t *testing.T) {
 	want := []string{
-		"Role leases create",
-		"Role leases get update", // of one name
-		"ClusterRole resourcegraphs get list patch watch",
-		"ClusterRole resourcegraphs/status patch",
-		"ClusterRole customresourcedefinitions get list",
-		"ClusterRole events create patch",
-		"ClusterRole serviceaccounts get impersonate",
-		"ClusterRole tokenreviews create",
-		"ClusterRole subjectaccessreviews create",
+		"pequod-system leases create",
+		"pequod-system leases get update", // of one name
+		"* resourcegraphs get list patch watch",
+		"* resourcegraphs/status patch",
+		"* customresourcedefinitions get list",
+		"* events create patch",
+		"* serviceaccounts get impersonate",
+		"* tokenreviews create",
+		"* subjectaccessreviews create",
 	}
-	got := rights(t, config.Applier, "pequod-applier")
-	if diff := cmp.Diff(want, got); diff != "" {
+	got := bound(t, config.Applier, "pequod-applier")
+	if diff := cmp.Diff(want, got, anyOrder); diff != "" {
 		t.Errorf("what the applier may do itself (-want +got):\n%s", diff)
 	}
 	want = []string{
-		"Role serviceaccounts create delete impersonate patch",
-		"Role leases create",
-		"Role leases get update", // of one name
-		"ClusterRole transforms get list patch watch",
-		"ClusterRole instancesources get list watch",
-		"ClusterRole transforms/status patch",
-		"ClusterRole resourcegraphs/status patch",
-		"ClusterRole instancesources/status patch",
-		"ClusterRole resourcegraphs create delete get list operate patch watch",
-		"ClusterRole customresourcedefinitions create delete get list patch watch",
-		"ClusterRole customresourcedefinitions/status patch update",
-		"ClusterRole clusterroles create delete get list patch watch",
-		"ClusterRole clusterrolebindings create delete get list patch watch",
-		"ClusterRole roles create delete get list patch watch",
-		"ClusterRole rolebindings create delete get list patch watch",
-		"ClusterRole serviceaccounts get list watch",
-		"ClusterRole gitrepositories get list watch",
-		"ClusterRole ocirepositories get list watch",
-		"ClusterRole buckets get list watch",
-		"ClusterRole externalartifacts create get list patch watch",
-		"ClusterRole externalartifacts/status patch",
-		"ClusterRole validatingadmissionpolicies get list watch",       // of one name
-		"ClusterRole validatingadmissionpolicybindings get list watch", // of one name
-		"ClusterRole events create patch",
-		"ClusterRole tokenreviews create",
-		"ClusterRole subjectaccessreviews create",
+		"pequod-system serviceaccounts create delete impersonate patch",
+		"pequod-system leases create",
+		"pequod-system leases get update", // of one name
+		"* transforms get list patch watch",
+		"* instancesources get list watch",
+		"* transforms/status patch",
+		"* resourcegraphs/status patch",
+		"* instancesources/status patch",
+		"* resourcegraphs create delete get list operate patch watch",
+		"* customresourcedefinitions create delete get list patch watch",
+		"* customresourcedefinitions/status patch update",
+		"* clusterroles create delete get list patch watch",
+		"* clusterrolebindings create delete get list patch watch",
+		"* roles create delete get list patch watch",
+		"* rolebindings create delete get list patch watch",
+		"* serviceaccounts get list watch",
+		"* gitrepositories get list watch",
+		"* ocirepositories get list watch",
+		"* buckets get list watch",
+		"* externalartifacts create get list patch watch",
+		"* externalartifacts/status patch",
+		"* validatingadmissionpolicies get list watch",       // of one name
+		"* validatingadmissionpolicybindings get list watch", // of one name
+		"* events create patch",
+		"* tokenreviews create",
+		"* subjectaccessreviews create",
+		"pequod-system configmaps get list watch",
+		"pequod-system secrets get",
+		"pequod-system controllerrevisions create delete get list watch",
 	}
-	got = rights(t, config.Operator, "pequod-manager", "pequod-manager-accounts", "pequod-manager-leader-election")
-	if diff := cmp.Diff(want, got); diff != "" {
+	got = bound(t, config.Operator, "pequod-controller-manager")
+	if diff := cmp.Diff(want, got, anyOrder); diff != "" {
 		t.Errorf("what the manager may do itself (-want +got):\n%s", diff)
 	}
 	want = []string{
-		"ClusterRole actions get list patch watch", // patch for the finalizer
-		"ClusterRole actions/status patch",
-		"ClusterRole monitors get list watch",
-		"ClusterRole receivers get list watch",
-		"ClusterRole monitors/status patch",
-		"ClusterRole receivers/status patch",
-		"ClusterRole events create patch",
-		"ClusterRole serviceaccounts impersonate",
-		"ClusterRole tokenreviews create",
-		"ClusterRole subjectaccessreviews create",
-		"Role leases create",
-		"Role leases get update", // of one name
+		"* actions get list patch watch", // patch for the finalizer
+		"* actions/status patch",
+		"* monitors get list watch",
+		"* receivers get list watch",
+		"* monitors/status patch",
+		"* receivers/status patch",
+		"* events create patch",
+		"* serviceaccounts impersonate",
+		"* tokenreviews create",
+		"* subjectaccessreviews create",
+		"pequod-system leases create",
+		"pequod-system leases get update", // of one name
 	}
-	slices.Sort(want)
-	got = rights(t, config.Actions, "pequod-actions")
-	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
+	got = bound(t, config.Actions, "pequod-actions")
+	if diff := cmp.Diff(want, got, anyOrder); diff != "" {
 		t.Errorf("what pequod-actions may do itself (-want +got):\n%s", diff)
 	}
 }
@@ -87,21 +92,53 @@ func TestNarrow(t *testing.T) {
 // TestGrants checks that the manager can't grant by default what gives other rights, reads
 // Secrets or reaches beyond namespaces, and that it never ignores the rule of escalation.
 func TestGrants(t *testing.T) {
-	for _, right := range rights(t, config.Operator, "pequod-manager-workloads", "pequod-manager-instances") {
-		resource := strings.Fields(right)[1]
-		if slices.Contains([]string{"secrets", "nodes", "namespaces", "pods/exec", "serviceaccounts/token"}, resource) || strings.Contains(resource, "role") {
-			t.Error(right)
+	roles, bindings := decode(t, config.Operator)
+	grants := 0
+	for _, b := range bindings {
+		if roles[b.RoleRef.Kind+" "+b.RoleRef.Name].AggregationRule == nil {
+			continue
 		}
+		for _, rule := range rulesOf(t, roles, b) {
+			for _, right := range rightsOf(t, rule) {
+				grants++
+				resource := strings.Fields(right)[0]
+				if slices.Contains([]string{"secrets", "nodes", "namespaces", "pods/exec", "serviceaccounts/token"}, resource) || strings.Contains(resource, "role") {
+					t.Error(right)
+				}
+			}
+		}
+	}
+	if grants == 0 {
+		t.Error("the manager can grant nothing")
 	}
 	for _, verb := range []string{"escalate", "bind"} {
 		if bytes.Contains(config.Operator, []byte("  - "+verb+"\n")) {
 			t.Errorf("somebody may %s", verb)
 		}
 	}
-	for doc := range strings.SplitSeq(string(config.Operator), "\n---\n") {
-		if strings.Contains(doc, "kind: ClusterRoleBinding\n") && strings.Contains(doc, "name: pequod-manager-impersonate\n") {
-			t.Error("the manager may act as every account of the cluster")
+	// In the whole cluster, these programs impersonate, and none reads Secrets.
+	want := []string{"pequod-actions serviceaccounts impersonate", "pequod-applier serviceaccounts get impersonate"}
+	var got []string
+	for _, installed := range [][]byte{config.Actions, config.Applier, config.Operator} {
+		roles, bindings := decode(t, installed)
+		for _, b := range bindings {
+			if b.Kind != "ClusterRoleBinding" {
+				continue
+			}
+			for _, rule := range rulesOf(t, roles, b) {
+				core := slices.Contains(rule.APIGroups, "") || slices.Contains(rule.APIGroups, "*")
+				secrets := slices.ContainsFunc(rule.Resources, func(r string) bool { return r == "*" || strings.HasPrefix(r, "secrets") })
+				acts := slices.ContainsFunc(rule.Verbs, func(v string) bool { return v == "*" || strings.HasPrefix(v, "impersonate") })
+				if core && secrets || acts {
+					for _, right := range rightsOf(t, rule) {
+						got = append(got, b.Name+" "+right)
+					}
+				}
+			}
 		}
+	}
+	if diff := cmp.Diff(want, got, anyOrder); diff != "" {
+		t.Errorf("who reads Secrets or acts as others in the whole cluster (-want +got):\n%s", diff)
 	}
 }
 
@@ -131,26 +168,111 @@ func TestConstrainedManager(t *testing.T) {
 	}
 }
 
-// rights returns what roles of given names allow.
-func rights(t *testing.T, installed []byte, names ...string) (got []string) {
+// anyOrder compares lists of rights.
+var anyOrder = cmpopts.SortSlices(strings.Compare)
+
+// decode returns the roles by kind and name, and the bindings.
+func decode(t *testing.T, installed []byte) (roles map[string]rbacv1.ClusterRole, bindings []rbacv1.ClusterRoleBinding) {
 	t.Helper()
+	roles = map[string]rbacv1.ClusterRole{}
 	for doc := range strings.SplitSeq(string(installed), "\n---\n") {
-		var role rbacv1.ClusterRole
-		if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
+		var kind metav1.TypeMeta
+		if err := yaml.Unmarshal([]byte(doc), &kind); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(names, role.Name) || role.Kind != "ClusterRole" && role.Kind != "Role" {
+		var role rbacv1.ClusterRole
+		var binding rbacv1.ClusterRoleBinding
+		var err error
+		switch kind.Kind {
+		case "Role", "ClusterRole":
+			err = yaml.Unmarshal([]byte(doc), &role)
+			roles[role.Kind+" "+role.Name] = role
+		case "RoleBinding", "ClusterRoleBinding":
+			err = yaml.Unmarshal([]byte(doc), &binding)
+			bindings = append(bindings, binding)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return roles, bindings
+}
+
+// rulesOf returns the rules of the role of a binding, with those that it aggregates.
+func rulesOf(t *testing.T, roles map[string]rbacv1.ClusterRole, b rbacv1.ClusterRoleBinding) []rbacv1.PolicyRule {
+	t.Helper()
+	role, ok := roles[b.RoleRef.Kind+" "+b.RoleRef.Name]
+	if !ok {
+		t.Errorf("%s %s: no %s %s", b.Kind, b.Name, b.RoleRef.Kind, b.RoleRef.Name)
+	}
+	rules := slices.Clone(role.Rules)
+	if role.AggregationRule == nil {
+		return rules
+	}
+	for i := range role.AggregationRule.ClusterRoleSelectors {
+		selector, err := metav1.LabelSelectorAsSelector(&role.AggregationRule.ClusterRoleSelectors[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range roles {
+			if other.Kind == "ClusterRole" && selector.Matches(labels.Set(other.Labels)) {
+				rules = append(rules, other.Rules...)
+			}
+		}
+	}
+	return rules
+}
+
+// bound returns what the roles allow that are bound to a service account: NAMESPACE RESOURCE
+// VERB…, or * for the whole cluster. It leaves out roles that aggregate others.
+func bound(t *testing.T, installed []byte, account string) (got []string) {
+	t.Helper()
+	roles, bindings := decode(t, installed)
+	for _, b := range bindings {
+		if !slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool { return s.Kind == "ServiceAccount" && s.Name == account }) {
+			t.Errorf("%s %s is not for %s", b.Kind, b.Name, account)
+		}
+		if roles[b.RoleRef.Kind+" "+b.RoleRef.Name].AggregationRule != nil {
 			continue
 		}
-		for _, rule := range role.Rules {
-			slices.Sort(rule.Verbs)
-			for _, resource := range rule.Resources {
-				got = append(got, strings.Join(append([]string{role.Kind, resource}, rule.Verbs...), " "))
-			}
-			if len(rule.NonResourceURLs) > 0 {
-				t.Errorf("%s may %v %v", role.Kind, rule.Verbs, rule.NonResourceURLs)
+		where := b.Namespace
+		if b.Kind == "ClusterRoleBinding" {
+			where = "*"
+		}
+		for _, rule := range rulesOf(t, roles, b) {
+			for _, right := range rightsOf(t, rule) {
+				got = append(got, where+" "+right)
 			}
 		}
+	}
+	return got
+}
+
+// rights returns what roles of given names allow: KIND RESOURCE VERB….
+func rights(t *testing.T, installed []byte, names ...string) (got []string) {
+	t.Helper()
+	roles, _ := decode(t, installed)
+	for _, name := range names {
+		for _, kind := range []string{"ClusterRole", "Role"} {
+			for _, rule := range roles[kind+" "+name].Rules {
+				for _, right := range rightsOf(t, rule) {
+					got = append(got, kind+" "+right)
+				}
+			}
+		}
+	}
+	return got
+}
+
+// rightsOf returns what a rule allows: RESOURCE VERB….
+func rightsOf(t *testing.T, rule rbacv1.PolicyRule) (got []string) {
+	t.Helper()
+	verbs := slices.Sorted(slices.Values(rule.Verbs))
+	for _, resource := range rule.Resources {
+		got = append(got, strings.Join(append([]string{resource}, verbs...), " "))
+	}
+	if len(rule.NonResourceURLs) > 0 {
+		t.Errorf("a role allows %v %v", rule.Verbs, rule.NonResourceURLs)
 	}
 	return got
 }
