@@ -29,7 +29,6 @@ const maxMessage = 4096
 func (r *podProcesses) all(ctx context.Context) {
 	for i := range r.pod.Spec.InitContainers {
 		if code := r.create(ctx, &r.pod.Spec.InitContainers[i]); code != 0 {
-			r.expire(ctx)
 			return
 		}
 	}
@@ -39,12 +38,6 @@ func (r *podProcesses) all(ctx context.Context) {
 		running.Go(func() { r.create(ctx, &r.pod.Spec.Containers[i]) })
 	}
 	running.Wait()
-	r.expire(ctx)
-}
-
-// expire records that the processes ended because of the active deadline.
-func (r *podProcesses) expire(ctx context.Context) {
-	r.set(func() { r.expired = errors.Is(ctx.Err(), context.DeadlineExceeded) })
 }
 
 // set changes what the status reports.
@@ -67,15 +60,15 @@ func (r *podProcesses) create(ctx context.Context, c *corev1.Container) int {
 		r.set(func() { r.problem = err.Error() })
 		select {
 		case <-ctx.Done():
-			r.terminate(c, exitKilled, metav1.Now(), "")
+			r.terminate(ctx, c, exitKilled, metav1.Now(), "")
 			return exitKilled
 		case <-time.After(prepareAgain):
 		}
 	}
 }
 
-// terminate records the end of a container.
-func (r *podProcesses) terminate(c *corev1.Container, code int, started metav1.Time, message string) {
+// terminate records the end of a container. With the end of the last one, the status has the reason.
+func (r *podProcesses) terminate(ctx context.Context, c *corev1.Container, code int, started metav1.Time, message string) {
 	end := &corev1.ContainerStateTerminated{
 		ExitCode: int32(code), Reason: "Completed", Message: message,
 		StartedAt: *seconds(started.Time), FinishedAt: *seconds(time.Now()),
@@ -83,7 +76,10 @@ func (r *podProcesses) terminate(c *corev1.Container, code int, started metav1.T
 	if code != 0 {
 		end.Reason = "Error"
 	}
-	r.set(func() { r.states[c.Name] = corev1.ContainerState{Terminated: end} })
+	r.set(func() {
+		r.states[c.Name] = corev1.ContainerState{Terminated: end}
+		r.expired = errors.Is(ctx.Err(), context.DeadlineExceeded)
+	})
 }
 
 // prepare returns the command of a container. There is no file system of its own, so paths in its
@@ -157,7 +153,7 @@ func locate(word string, paths []path) string {
 func (r *podProcesses) execute(ctx context.Context, c *corev1.Container, cmd *exec.Cmd) int {
 	log, err := os.Create(r.LogFile(c.Name))
 	if err != nil {
-		r.terminate(c, 128, metav1.Now(), err.Error())
+		r.terminate(ctx, c, 128, metav1.Now(), err.Error())
 		return 128
 	}
 	defer log.Close()
@@ -167,7 +163,7 @@ func (r *podProcesses) execute(ctx context.Context, c *corev1.Container, cmd *ex
 	defer runtime.UnlockOSThread()
 	started := metav1.Now()
 	if err := cmd.Start(); err != nil {
-		r.terminate(c, 128, started, err.Error())
+		r.terminate(ctx, c, 128, started, err.Error())
 		return 128
 	}
 	r.set(func() {
@@ -194,7 +190,7 @@ func (r *podProcesses) execute(ctx context.Context, c *corev1.Container, cmd *ex
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		code = 128 + int(status.Signal())
 	}
-	r.terminate(c, code, started, r.message(c, code))
+	r.terminate(ctx, c, code, started, r.message(c, code))
 	return code
 }
 
