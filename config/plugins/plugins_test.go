@@ -256,8 +256,23 @@ func completion(t *testing.T) string {
 	return script
 }
 
-// TestFlux installs the archives of all systems with the code of flux plugin install, and
-// has it find and complete the one of this system.
+// catalog returns the environment variable that docs/gitops.md sets for flux plugin install.
+func catalog(t *testing.T) string {
+	t.Helper()
+	doc, err := os.ReadFile("../../docs/gitops.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^(FLUXCD_PLUGIN_CATALOG=\S+) flux plugin install pequod$`).FindSubmatch(doc)
+	if found == nil {
+		t.Fatal("docs/gitops.md has no flux plugin install")
+	}
+	return string(found[1])
+}
+
+// TestFlux installs the archives of all systems with the code of flux plugin install and the
+// catalog of docs/gitops.md, from the addresses that a release has, and has it find and complete
+// the one of this system.
 func TestFlux(t *testing.T) {
 	flux := filepath.Join(t.TempDir(), "flux")
 	cmd := exec.Command("go", "build", "-o", flux, ".")
@@ -266,8 +281,13 @@ func TestFlux(t *testing.T) {
 		t.Fatal(err)
 	}
 	archives, systems := files(t, build(t))
-	dir := release(t, archives)
-	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	dir := http.FileServer(http.Dir(release(t, archives)))
+	addresses := http.NewServeMux()
+	for _, of := range []string{"latest/download", "download/v" + version} {
+		prefix := strings.TrimPrefix(source, "https:/") + "/releases/" + of + "/"
+		addresses.Handle(prefix, http.StripPrefix(prefix, dir))
+	}
+	server := httptest.NewServer(addresses)
 	defer server.Close()
 	for file, system := range systems {
 		plugins := t.TempDir()
@@ -276,7 +296,9 @@ func TestFlux(t *testing.T) {
 		if own {
 			args = append(args, "ren")
 		}
-		out, err := exec.Command(flux, args...).CombinedOutput()
+		cmd := exec.Command(flux, args...)
+		cmd.Env = append(os.Environ(), catalog(t))
+		out, err := cmd.CombinedOutput()
 		want := "flux pequod: " + version + " " + source + "/releases/download/v" + version + "/" + file + "\n"
 		if err != nil || !strings.HasPrefix(string(out), want) {
 			t.Errorf("%s: %v\n%s; want %s", system, err, out, want)

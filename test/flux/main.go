@@ -1,7 +1,8 @@
 // Command pequod installs a plugin with the code of flux plugin install, and prints what Flux
-// completes for the plugin. The requests for the catalog and the archives go to a file server.
+// completes for the plugin. The requests for the catalog and the archives go to a file server,
+// which has the files of a host in a directory with its name.
 //
-//	pequod SERVER PLUGINS OS/ARCH [ARG ...]
+//	FLUXCD_PLUGIN_CATALOG=URL pequod SERVER PLUGINS OS/ARCH [ARG ...]
 package main
 
 import (
@@ -9,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path"
 	"strings"
 
 	"github.com/fluxcd/flux2/v2/internal/plugin"
@@ -22,11 +22,14 @@ func main() {
 	}
 }
 
-// files is a transport that asks a file server for the last element of each path.
+// files is a transport that asks a file server for HOST/PATH instead of https://HOST/PATH.
 type files string
 
 func (f files) RoundTrip(r *http.Request) (*http.Response, error) {
-	to, err := url.Parse(string(f) + "/" + path.Base(r.URL.Path))
+	if r.URL.Scheme != "https" {
+		return nil, fmt.Errorf("%s: the scheme is not https", r.URL)
+	}
+	to, err := url.Parse(string(f) + "/" + r.URL.Host + r.URL.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +41,7 @@ func (f files) RoundTrip(r *http.Request) (*http.Response, error) {
 func run(server, dir, platform string, complete []string) error {
 	client := &http.Client{Transport: files(server)}
 	catalog := plugin.NewCatalogClient()
-	catalog.HTTPClient = client
+	catalog.HTTPClient, catalog.GetEnv = client, os.Getenv
 	manifest, err := catalog.FetchManifest("pequod")
 	if err != nil {
 		return err
