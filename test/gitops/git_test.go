@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -22,8 +21,30 @@ spec: {image: %q, port: 8080}
 `, name, image)
 }
 
-// TestGit follows a repository through its life: git to Ready, an update, a rollback by revert,
-// drift on both sides, suspension, a removed instance, a graph that stalls, and its repair.
+// dependency breaks the directory that the graphs depend on, and repairs it. Flux applies no graph meanwhile.
+func (e *env) dependency(t *testing.T, r *repository) {
+	t.Helper()
+	roles := r.read(t, "access/roles.yaml")
+	r.write(t, "access/roles.yaml", "a: b: c\n")
+	r.commit(t, "Broken roles")
+	// The namespace of the graphs exists, so that nothing else stops Flux.
+	e.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")
+	e.Apply(t, r.flux(t, "timeout: 10m", "timeout: 30s"))
+	e.fails(t, "shop-access", "BuildFailed", "roles.yaml")
+	status, reason, message := condition(e.handled(t, "shop"), "Ready")
+	if status != "False" || reason != "DependencyNotReady" || message != "dependency 'flux-system/shop-access' is not ready" {
+		t.Errorf("the Kustomization whose dependency failed: %s, %s, %q", status, reason, message)
+	}
+	if list, err := e.Await(t, platform, "ResourceGraph", "shop").List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
+		t.Errorf("%d graphs, although the dependency failed: %v", len(list.Items), err)
+	}
+	r.write(t, "access/roles.yaml", roles)
+	r.commit(t, "Two web services")
+	e.request(t, "source.toolkit.fluxcd.io/v1", "GitRepository", runtime, "shop")
+}
+
+// TestGit follows a repository through its life: a dependency that fails, git to Ready, an update, a rollback
+// by revert, drift on both sides, suspension, a removed instance, a graph that stalls, and its repair.
 func TestGit(t *testing.T) {
 	e := start(t)
 	r := newRepository(t)
@@ -32,30 +53,18 @@ func TestGit(t *testing.T) {
 	r.write(t, "apps/api.yaml", service("api", "ghcr.io/shop/api:2.0.0"))
 	r.render(t)
 	r.roles(t)
-	first := r.commit(t, "Two web services")
-
-	// The applier is away: Flux applies the graphs, and isn't ready with them.
 	if code := e.applier.Stop(t); code != 0 {
 		t.Fatalf("the applier ended with %d", code)
 	}
-	e.Apply(t, documented(t, "clusters/flux.yaml", "https://git.example.com/shop/deploy", r.url, "interval: 10m", "interval: 10m\n  retryInterval: 5s"))
-	e.is(t, kustomizations, "Kustomization", runtime, "shop-access", "True", "")
-	graphs := e.Await(t, platform, "ResourceGraph", "shop")
-	harness.Eventually(t, patience, func(ctx context.Context) error {
-		list, err := graphs.List(ctx, metav1.ListOptions{})
-		if err == nil && len(list.Items) != 2 {
-			err = fmt.Errorf("%d graphs", len(list.Items))
-		}
-		return err
-	})
-	k := e.Await(t, kustomizations, "Kustomization", runtime)
-	waiting, err := k.Get(t.Context(), "shop", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
+	e.dependency(t, r)
+
+	// The applier is away: Flux applies the graphs, and waits for them in vain.
+	first := r.head(t)
+	k := e.fails(t, "shop", "HealthCheckFailed", "timeout waiting for: [", "ResourceGraph/shop/api-", "ResourceGraph/shop/web-0d114651 status: 'InProgress'")
+	if revision := applied(k); revision != "" {
+		t.Errorf("%s is applied, although no applier has executed its graphs", revision)
 	}
-	if ready(waiting, "True", "") == nil {
-		t.Error("the Kustomization is ready although nobody has executed its graphs")
-	}
+	e.merge(t, kustomizations, "Kustomization", runtime, "shop", `{"spec": {"timeout": "10m"}}`)
 	e.startApplier()
 	e.synced(t, "shop", first)
 	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
@@ -76,14 +85,10 @@ func TestGit(t *testing.T) {
 	e.merge(t, "apps/v1", "Deployment", "shop", "web", `{"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "evil"}]}}}}`)
 	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
 	e.merge(t, platform, "ResourceGraph", "shop", e.graph(t, "web").GetName(), `{"spec": {"suspend": true}}`)
-	e.request(t, kustomizations, "Kustomization", runtime, "shop")
-	harness.Eventually(t, patience, func(ctx context.Context) error {
-		g, err := graphs.Get(ctx, e.graph(t, "web").GetName(), metav1.GetOptions{})
-		if suspended, _, _ := unstructured.NestedBool(g.Object, "spec", "suspend"); err == nil && suspended {
-			err = errors.New("the graph is suspended")
-		}
-		return err
-	})
+	e.handled(t, "shop")
+	if suspended, _, _ := unstructured.NestedBool(e.graph(t, "web").Object, "spec", "suspend"); suspended {
+		t.Error("Flux has left a graph suspended")
+	}
 	e.is(t, kustomizations, "Kustomization", runtime, "shop", "True", "")
 
 	// A request for a graph, as flux reconcile writes it, stays, and is answered.
@@ -118,7 +123,7 @@ func TestGit(t *testing.T) {
 	e.merge(t, kustomizations, "Kustomization", runtime, "shop", `{"spec": {"suspend": false}}`)
 	e.synced(t, "shop", removed)
 	e.image(t, "web", "ghcr.io/shop/web:1.6.0")
-	deployments := e.Await(t, "apps/v1", "Deployment", "shop")
+	graphs, deployments := e.Await(t, platform, "ResourceGraph", "shop"), e.Await(t, "apps/v1", "Deployment", "shop")
 	harness.Eventually(t, patience, func(ctx context.Context) error {
 		if list, err := graphs.List(ctx, metav1.ListOptions{LabelSelector: "pequod.io/instance=api"}); err != nil || len(list.Items) > 0 {
 			return fmt.Errorf("%d graphs: %w", len(list.Items), err)
