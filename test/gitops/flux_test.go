@@ -202,8 +202,14 @@ func (e *env) request(t *testing.T, apiVersion, kind, namespace, name string) (t
 // merge changes an object as a user of kubectl patch does.
 func (e *env) merge(t *testing.T, apiVersion, kind, namespace, name, patch string) {
 	t.Helper()
+	e.mergeAs(t, "kubectl-patch", apiVersion, kind, namespace, name, patch)
+}
+
+// mergeAs is merge with a field manager.
+func (e *env) mergeAs(t *testing.T, manager, apiVersion, kind, namespace, name, patch string) {
+	t.Helper()
 	client := e.Await(t, apiVersion, kind, namespace)
-	if _, err := client.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "kubectl-patch"}); err != nil {
+	if _, err := client.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager}); err != nil {
 		t.Fatal(err)
 	}
 }

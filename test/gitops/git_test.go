@@ -43,6 +43,41 @@ func (e *env) dependency(t *testing.T, r *repository) {
 	e.request(t, "source.toolkit.fluxcd.io/v1", "GitRepository", runtime, "shop")
 }
 
+// steer changes a graph in the cluster, as kubectl does and as a user does who wants Flux to leave the change.
+func (e *env) steer(t *testing.T) {
+	t.Helper()
+	const annotation, label = "reconcile.fluxcd.io/requestedAt", "pequod.io/paused"
+	name := e.graph(t, "web").GetName()
+	handled := func(token string) {
+		t.Helper()
+		harness.Eventually(t, patience, func(context.Context) error {
+			if last, _, _ := unstructured.NestedString(e.graph(t, "web").Object, "status", "reconcileRequestedAt"); last != token {
+				return fmt.Errorf("handled %q, want %q", last, token)
+			}
+			return nil
+		})
+	}
+
+	// A request is answered at once, and Flux removes it with everything else that kubectl wrote.
+	handled(e.request(t, platform, "ResourceGraph", "shop", name))
+	e.merge(t, platform, "ResourceGraph", "shop", name, `{"metadata": {"labels": {"pequod.io/paused": "true"}}}`)
+	e.handled(t, "shop")
+	if g := e.graph(t, "web"); g.GetLabels()[label] != "" || g.GetAnnotations()[annotation] != "" {
+		t.Errorf("Flux has left what kubectl wrote: %v, %v", g.GetLabels(), g.GetAnnotations())
+	}
+
+	// What this field manager wrote stays.
+	const manager = "flux-client-side-apply"
+	e.mergeAs(t, manager, platform, "ResourceGraph", "shop", name, fmt.Sprintf(`{"metadata": {"annotations": {%q: "now"}}}`, annotation))
+	handled("now")
+	e.mergeAs(t, manager, platform, "ResourceGraph", "shop", name, `{"metadata": {"labels": {"pequod.io/paused": "true"}}}`)
+	e.handled(t, "shop")
+	if g := e.graph(t, "web"); g.GetLabels()[label] != "true" || g.GetAnnotations()[annotation] != "now" {
+		t.Errorf("Flux has removed what %s wrote: %v, %v", manager, g.GetLabels(), g.GetAnnotations())
+	}
+	e.mergeAs(t, manager, platform, "ResourceGraph", "shop", name, `{"metadata": {"labels": {"pequod.io/paused": null}}}`)
+}
+
 // TestGit follows a repository through its life: a dependency that fails, git to Ready, an update, a rollback
 // by revert, drift on both sides, suspension, a removed instance, a graph that stalls, and its repair.
 func TestGit(t *testing.T) {
@@ -91,15 +126,7 @@ func TestGit(t *testing.T) {
 	}
 	e.is(t, kustomizations, "Kustomization", runtime, "shop", "True", "")
 
-	// A request for a graph, as flux reconcile writes it, stays, and is answered.
-	token := e.request(t, platform, "ResourceGraph", "shop", e.graph(t, "web").GetName())
-	harness.Eventually(t, patience, func(context.Context) error {
-		handled, _, _ := unstructured.NestedString(e.graph(t, "web").Object, "status", "reconcileRequestedAt")
-		if handled != token {
-			return fmt.Errorf("handled %q, want %q", handled, token)
-		}
-		return nil
-	})
+	e.steer(t)
 
 	// A suspended Kustomization changes nothing.
 	e.merge(t, kustomizations, "Kustomization", runtime, "shop", `{"spec": {"suspend": true}}`)
