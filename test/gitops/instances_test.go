@@ -50,15 +50,21 @@ func (r *repository) rolesOfInstances(t *testing.T) {
 // commit.
 func (e *env) rendered(t *testing.T, commit string) *unstructured.Unstructured {
 	t.Helper()
-	e.request(t, "source.toolkit.fluxcd.io/v1", "GitRepository", runtime, "shop")
+	return e.renderedFrom(t, "GitRepository", "main@sha1:"+commit)
+}
+
+// renderedFrom is rendered with the kind of the source and the revision in Flux.
+func (e *env) renderedFrom(t *testing.T, source, want string) *unstructured.Unstructured {
+	t.Helper()
+	e.request(t, "source.toolkit.fluxcd.io/v1", source, runtime, "shop")
 	client := e.Await(t, platform, "InstanceSource", runtime)
 	var s *unstructured.Unstructured
 	harness.Eventually(t, patience, func(ctx context.Context) (err error) {
 		if s, err = client.Get(ctx, "shop", metav1.GetOptions{}); err != nil {
 			return err
 		}
-		if revision, _, _ := unstructured.NestedString(s.Object, "status", "observedSourceRevision"); revision != "main@sha1:"+commit {
-			return fmt.Errorf("%q is rendered, want %s: %v", revision, commit, s.Object["status"])
+		if revision, _, _ := unstructured.NestedString(s.Object, "status", "observedSourceRevision"); revision != want {
+			return fmt.Errorf("%q is rendered, want %s: %v", revision, want, s.Object["status"])
 		}
 		return ready(s, "True", "")
 	})
@@ -124,18 +130,9 @@ func TestInstances(t *testing.T) {
 		t.Errorf("the manager ended with %d", code)
 	}
 	run() // with an empty disk, it serves the last artifact
-	token := e.request(t, kustomizations, "Kustomization", runtime, "shop")
-	k := e.Await(t, kustomizations, "Kustomization", runtime)
-	harness.Eventually(t, patience, func(ctx context.Context) error {
-		o, err := k.Get(ctx, "shop", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if handled, _, _ := unstructured.NestedString(o.Object, "status", "lastHandledReconcileAt"); handled != token {
-			return fmt.Errorf("handled %q, want %q", handled, token)
-		}
-		return ready(o, "True", "")
-	})
+	if err := ready(e.handled(t, "shop"), "True", ""); err != nil {
+		t.Error(err)
+	}
 	e.is(t, platform, "InstanceSource", runtime, "shop", "False", "apps/team/api.yaml:4:")
 	e.image(t, "web", "ghcr.io/shop/web:1.5.0")
 
