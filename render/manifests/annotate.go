@@ -45,6 +45,7 @@ func (p *plain) annotate(u *unstructured.Unstructured, n *graph.Node, wave int, 
 			setAnnotation(u, argoSyncOptions, options)
 		}
 	case Flux:
+		// Flux has no annotation for the order: kustomize-controller sorts objects by kind.
 		if orphaned {
 			addAnnotation(u, fluxPrune, "disabled")
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/test/process"
 )
@@ -44,15 +45,36 @@ func TestBundle(t *testing.T) {
 	e.is(t, kustomizations, "Kustomization", runtime, "shop", "True", "1.4.0@sha256:")
 }
 
-// TestManifests syncs plain manifests in place of graphs: Flux applies and judges them itself.
+// TestManifests syncs plain manifests in place of graphs. Flux applies them in its own order of kinds, and waits
+// for none before the next: the Service comes before the Deployment that it depends on, and stays although
+// that Deployment is never available.
 func TestManifests(t *testing.T) {
 	e := start(t)
 	r := newRepository(t)
-	r.write(t, "apps/web.yaml", service("web", "ghcr.io/shop/web:1.4.0"))
-	process.PequodIn(t, r.dir, 0, "render", "-f", "apps", "--format", "resources", "--annotate", "flux", "--output-dir", "graphs", "--prune")
+	manifests := func(image string) string {
+		t.Helper()
+		r.write(t, "apps/web.yaml", service("web", image))
+		process.PequodIn(t, r.dir, 0, "render", "-f", "apps", "--format", "resources", "--annotate", "flux", "--output-dir", "graphs", "--prune")
+		return r.commit(t, image)
+	}
 	r.write(t, "access/account.yaml", documented(t, "access/account.yaml"))
-	first := r.commit(t, "Manifests")
-	e.Apply(t, documented(t, "clusters/flux.yaml", "https://git.example.com/shop/deploy", r.url, "interval: 10m", "interval: 10m\n  retryInterval: 5s"))
-	e.synced(t, "shop", first)
+	manifests("ghcr.io/shop/web:never-ready")
+	const dependsOn = "config.kubernetes.io/depends-on: apps/namespaces/shop/Deployment/web\n"
+	if text := r.read(t, "graphs/shop/service-web.yaml"); !strings.Contains(text, dependsOn) {
+		t.Fatalf("the Service doesn't depend on the Deployment:\n%s", text)
+	}
+	e.Apply(t, r.flux(t, "timeout: 10m", "timeout: 30s"))
+	k := e.fails(t, "shop", "HealthCheckFailed", "timeout waiting for: [Deployment/shop/web status: 'InProgress']")
+	if revision := applied(k); revision != "" {
+		t.Errorf("%s is applied, although its Deployment is not available", revision)
+	}
+	if _, err := e.Client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{}); err != nil {
+		t.Errorf("the Service, for which Flux doesn't wait: %v", err)
+	}
+	in := *e.Cluster
+	in.Namespace = runtime
+	in.AwaitEvent(t, patience, "Kustomization", "shop", "Progressing", "Service/shop/web created\nDeployment/shop/web created")
+
+	e.synced(t, "shop", manifests("ghcr.io/shop/web:1.4.0"))
 	e.image(t, "web", "ghcr.io/shop/web:1.4.0")
 }
