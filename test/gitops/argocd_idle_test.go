@@ -24,7 +24,8 @@ const idle = 100
 func TestArgoIdle(t *testing.T) {
 	e := startArgo(t, t.TempDir())
 	r := newRepository(t)
-	r.services(t, map[string]string{"web": "ghcr.io/shop/web:1.4.0"})
+	// No golden graph has an instance or objects of this name.
+	r.services(t, map[string]string{"idle": "ghcr.io/shop/idle:1.4.0"})
 	for i, text := range goldenGraphs(t) {
 		r.write(t, fmt.Sprintf("graphs/golden/%d.yaml", i), text)
 	}
@@ -56,6 +57,7 @@ func TestArgoIdle(t *testing.T) {
 	if len(generations) < 10 {
 		t.Fatalf("%d graphs", len(generations))
 	}
+	e.is(t, platform, "ResourceGraph", "shop", e.graph(t, "idle").GetName(), "True", "")
 	for i := range idle {
 		how := []string{"normal", "hard"}[i%2]
 		if s := e.refresh(t, "shop", how).Status; s.Sync.Status != "Synced" {
