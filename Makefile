@@ -195,9 +195,12 @@ GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
 KO         := github.com/google/ko@v0.19.1
 SYFT       := github.com/anchore/syft/cmd/syft@v1.57.1
 
+# PLATFORMS=all makes release-check build the archives and images of all platforms.
+PLATFORMS ?= linux/amd64
+
 release-check: ## Make a release without publishing it, make it again, and check what it consists of
 	for tool in $(GORELEASER) $(KO) $(SYFT); do GOBIN=$(CURDIR)/bin $(GO) install $$tool || exit 1; done
-	PEQUOD_RELEASE=1 $(GO) test -count=1 -v -timeout=60m ./test/release
+	PEQUOD_RELEASE=$(PLATFORMS) $(GO) test -count=1 -v -timeout=80m ./test/release
 
 # GOVULNCHECK is not a tool of go.mod, because its dependencies are not ours.
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
