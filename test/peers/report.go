@@ -87,13 +87,13 @@ func load() string {
 	return strings.Fields(string(text))[0]
 }
 
-// shared returns a sentence about a machine that did other work, by the same rule as the history of
+// shared returns a sentence about a machine that may have done other work, by the rule of the history of
 // benchmarks.
 func shared(load string) string {
 	if value, err := strconv.ParseFloat(load, 64); err == nil && value <= 0.25*float64(runtime.NumCPU()) {
 		return ""
 	}
-	return " The machine was shared with other work, so the times\nare too long."
+	return " It began above 0.25 for each core, so\nother work may have slowed the programs down."
 }
 
 // write replaces the generated part of a document.

@@ -34,8 +34,8 @@ func TestReport(t *testing.T) {
 	want := "# Title\n\n" + beginMark + `
 
 100 objects, 27 November 2026, medians of 3 rounds, on a machine. The load was 128 at the beginning and 1.25 at
-the end. The machine was shared with other work, so the times
-are too long.
+the end. It began above 0.25 for each core, so
+other work may have slowed the programs down.
 
 Seconds until everything is applied and ready, or gone, and the ratio to kubectl:
 
