@@ -87,6 +87,22 @@ func TestReleaseIsPinned(t *testing.T) {
 	}
 }
 
+// TestManifestsHaveOneVersion compares what the hooks of goreleaser compare. They run after the images were
+// pushed, but the workflow compares the tag with the first of these files before.
+func TestManifestsHaveOneVersion(t *testing.T) {
+	hooks := regexp.MustCompile(`grep -qx "(.*)" (\S+)'`).FindAllStringSubmatch(read(t, ".goreleaser.yaml"), -1)
+	version := regexp.MustCompile(`(?m)^  newTag: v(\S+)$`).FindStringSubmatch(read(t, "config", "applier", "base", "kustomization.yaml"))
+	if version == nil || len(hooks) == 0 {
+		t.Fatalf("version %v, %d hooks", version, len(hooks))
+	}
+	for _, hook := range hooks {
+		line := strings.ReplaceAll(hook[1], "{{ .Version }}", regexp.QuoteMeta(version[1]))
+		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(read(t, hook[2])) {
+			t.Errorf("%s has no line %q", hook[2], line)
+		}
+	}
+}
+
 // TestReleaseCanBeVerified checks that SECURITY.md names the identity and the files
 // that the workflow signs.
 func TestReleaseCanBeVerified(t *testing.T) {
