@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -87,15 +86,6 @@ func load() string {
 	return strings.Fields(string(text))[0]
 }
 
-// shared returns a sentence about a machine that may have done other work, by the rule of the history of
-// benchmarks.
-func shared(load string) string {
-	if value, err := strconv.ParseFloat(load, 64); err == nil && value <= 0.25*float64(runtime.NumCPU()) {
-		return ""
-	}
-	return " It began above 0.25 for each core, so\nother work may have slowed the programs down."
-}
-
 // write replaces the generated part of a document.
 func (r *report) write(path string) error {
 	text, err := os.ReadFile(path)
@@ -122,8 +112,8 @@ func replace(text []byte, part string) ([]byte, error) {
 // markdown returns the tables. loadNow is the load at the end.
 func (r *report) markdown(loadNow string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d objects, %s, medians of %d %s, on %s. The load was %s at the beginning and %s at\nthe end.%s\n",
-		r.objects, r.began.UTC().Format("2 January 2006"), r.rounds, plural(r.rounds, "round"), r.machine, r.load, loadNow, shared(r.load))
+	fmt.Fprintf(&b, "\n%d objects, %s, medians of %d %s, on %s. The load was %s at the beginning and %s at\nthe end.\n",
+		r.objects, r.began.UTC().Format("2 January 2006"), r.rounds, plural(r.rounds, "round"), r.machine, r.load, loadNow)
 	var reference *results
 	if len(r.peers) > 0 {
 		reference = r.peers[0]

@@ -18,7 +18,7 @@ func TestReport(t *testing.T) {
 		return all
 	}
 	r := &report{
-		objects: 100, rest: time.Minute, rounds: 3, machine: "a machine", load: "128",
+		objects: 100, rest: time.Minute, rounds: 3, machine: "a machine", load: "0.50",
 		began: time.Date(2026, 11, 27, 2, 30, 0, 0, time.UTC),
 		peers: []*results{
 			{name: "kubectl", version: "v1", samples: map[stepOf][]sample{"create": seconds(1, 2, 4), "remove one": seconds(3)}, requests: map[stepOf]int{"create": 12}, peakMiB: []float64{50}, left: 1},
@@ -33,9 +33,8 @@ func TestReport(t *testing.T) {
 	}
 	want := "# Title\n\n" + beginMark + `
 
-100 objects, 27 November 2026, medians of 3 rounds, on a machine. The load was 128 at the beginning and 1.25 at
-the end. It began above 0.25 for each core, so
-other work may have slowed the programs down.
+100 objects, 27 November 2026, medians of 3 rounds, on a machine. The load was 0.50 at the beginning and 1.25 at
+the end.
 
 Seconds until everything is applied and ready, or gone, and the ratio to kubectl:
 
