@@ -43,11 +43,11 @@ spec:
       containers: [{name: app, image: example.com/my-app}]
 `
 
-// waitForPod waits until the application has a Pod, and podReady until it is ready. They are two
+// waitForPod waits until the application has a Pod, and waitUntilReady until it is ready. They are two
 // commands, because kubectl before 1.36 waits only for the last of two conditions.
 const (
-	waitForPod = "kubectl wait pod -l app=my-app --for=create --timeout=3m"
-	podReady   = "kubectl wait pod -l app=my-app --for=condition=Ready --timeout=3m"
+	waitForPod     = "kubectl wait pod -l app=my-app --for=create --timeout=3m"
+	waitUntilReady = "kubectl wait pod -l app=my-app --for=condition=Ready --timeout=3m"
 )
 
 // createDatabase creates the database of the history, as [postgres.Create] does.
@@ -163,7 +163,7 @@ func prepare(o *outside) []step {
 		},
 	}, {
 		says:     "An application runs.",
-		commands: []string{"kubectl apply -f deployment.yaml", waitForPod, podReady, "kubectl get pods"},
+		commands: []string{"kubectl apply -f deployment.yaml", waitForPod, waitUntilReady, "kubectl get pods"},
 	}}
 }
 
@@ -216,7 +216,7 @@ func (s *session) restartApp(ctx context.Context, o *outside) error {
 		says: "Events say what happened, and the Pod is another one.",
 		commands: []string{
 			waitForPod,
-			podReady,
+			waitUntilReady,
 			"kubectl events --for monitor/my-app",
 			"kubectl get pods",
 		},
