@@ -136,6 +136,7 @@ rules: [{apiGroups: [platform.pequod.io], resources: [actions], verbs: [get, lis
 				return nil
 			}
 			cmd := exec.CommandContext(ctx, "sh", "-c", row[2])
+			// Whoever had the commands of the document had all rights: the administrator of the cluster.
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), "KUBECONFIG="+c.Kubeconfig, "PATH="+dir+":"+os.Getenv("PATH"))
 			if out, err := cmd.CombinedOutput(); err != nil || !want.Match(out) {
 				return fmt.Errorf("%s: %v: %s", row[2], err, out)

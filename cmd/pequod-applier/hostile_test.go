@@ -1,24 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/config"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/hostile"
+	"github.com/pequod-io/pequod/test/process"
+	"github.com/pequod-io/pequod/test/server"
 )
 
 // TestHostileTenant runs the applier with the memory of its Deployment, and twenty
@@ -41,9 +37,13 @@ func TestHostileTenant(t *testing.T) {
 	hostile.Account(t, &quiet)
 	hostile.Prepare(t, c)
 
-	environment, limit := container(t)
+	// An administrator reads what is installed.
+	deployed, err := server.ReadDeployed(t.Context(), c.Config, process.Namespace, installed.Account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := deployed.Memory()
 	p := installed.Prepare(t, c, account)
-	p.Cmd.Env = append(p.Cmd.Env, environment...)
 	group, err := limitMemory(t, p.Cmd, limit)
 	if err != nil {
 		t.Logf("the memory of the applier is measured and not limited, because this process may create no cgroup: %v", err)
@@ -74,31 +74,6 @@ func TestHostileTenant(t *testing.T) {
 	}
 	if most := max(2*time.Second, 4*percentile(alone, 99)); os.Getenv("PEQUOD_SOAK") != "" && percentile(beside, 99) > most {
 		t.Errorf("99 %% of the graphs are ready after %v; want %v", percentile(beside, 99), most)
-	}
-}
-
-// container returns the environment and the memory limit in bytes that the Deployment
-// in config/applier gives the applier.
-func container(t *testing.T) (environment []string, memory int64) {
-	t.Helper()
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(config.Applier), 4096)
-	for {
-		var d appsv1.Deployment
-		err := decoder.Decode(&d)
-		if errors.Is(err, io.EOF) {
-			t.Fatal("no Deployment is installed")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d.Kind != "Deployment" {
-			continue
-		}
-		container := d.Spec.Template.Spec.Containers[0]
-		for _, e := range container.Env {
-			environment = append(environment, e.Name+"="+e.Value)
-		}
-		return environment, container.Resources.Limits.Memory().Value()
 	}
 }
 

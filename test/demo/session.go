@@ -80,15 +80,12 @@ func (s *session) command(ctx context.Context, text string) error {
 // to other clusters or configuration. Caches are in the session's directory, so
 // that nothing of the user's is read or changed.
 func (s *session) environment() []string {
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "PEQUOD_") || strings.HasPrefix(v, "KUBECONFIG=")
-	})
-	return append(env, "KUBECONFIG="+s.kubeconfig, "PATH="+s.bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+	return append(server.Environment(), "KUBECONFIG="+s.kubeconfig, "PATH="+s.bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"XDG_CACHE_HOME="+filepath.Join(s.dir, "cache"), "KUBECACHEDIR="+filepath.Join(s.dir, "cache", "kubectl"))
 }
 
-// start runs a program outside the cluster, as the service account of its name that
-// was installed. It does not wait until the program is ready: what is there for it is
+// start runs a program outside the cluster, as its Deployment does that was installed, with the token of
+// its service account. It does not wait until the program is ready: what is there for it is
 // executed as soon as it is. Metrics and probes are off, as nothing reads them
 // and their ports could be in use.
 func (s *session) start(ctx context.Context, name string, more ...string) error {
@@ -96,21 +93,22 @@ func (s *session) start(ctx context.Context, name string, more ...string) error 
 	if err != nil {
 		return err
 	}
-	config, err = server.ServiceAccount(ctx, config, "pequod-system", name)
+	deployed, err := server.ReadDeployed(ctx, config, "pequod-system", name)
+	if err != nil {
+		return err
+	}
+	account, err := server.ServiceAccount(ctx, config, deployed.Namespace, deployed.Account)
 	if err != nil {
 		return err
 	}
 	kubeconfig := strings.TrimPrefix(name, "pequod-") + ".kubeconfig"
-	if err := server.WriteKubeconfig(filepath.Join(s.dir, kubeconfig), config, ""); err != nil {
+	if err := server.WriteKubeconfig(filepath.Join(s.dir, kubeconfig), account, ""); err != nil {
 		return err
 	}
-	args := append([]string{
-		"--kubeconfig=" + kubeconfig, "--leader-elect", "--leader-election-namespace=pequod-system",
-		"--metrics-bind-address=0", "--health-probe-bind-address=0",
-	}, more...)
-	fmt.Fprintf(s.out, "$ %s %s &\n", name, strings.Join(args, " "))
-	command := exec.Command(filepath.Join(s.bin, name), args...)
-	command.Dir, command.Env = s.dir, s.environment()
+	command := deployed.Command(filepath.Join(s.bin, name), kubeconfig, s.dir,
+		append([]string{"--metrics-bind-address=0", "--health-probe-bind-address=0"}, more...)...)
+	fmt.Fprintf(s.out, "$ %s %s &\n", name, strings.Join(command.Args[1:], " "))
+	command.Dir = s.dir
 	program, err := server.StartProgram(command, filepath.Join(s.dir, name+".log"))
 	if err != nil {
 		return err

@@ -13,12 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/server"
 )
 
 // install installs the applier in a cluster and runs it.
 func install(t *testing.T, bin string, c *harness.Cluster) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(bin, "pequod"), "install")
+	// Only an administrator may install it.
 	cmd.Env = environment("KUBECONFIG="+c.Kubeconfig, "XDG_CACHE_HOME="+t.TempDir())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("pequod install: %v\n%s", err, out)
@@ -26,13 +28,23 @@ func install(t *testing.T, bin string, c *harness.Cluster) {
 	runApplier(t, bin, c)
 }
 
-// runApplier runs the installed applier as a local process, with the access of
-// its service account, until the test ends.
+// runApplier runs the applier as it is installed, until the test ends.
 func runApplier(t *testing.T, bin string, c *harness.Cluster) {
 	t.Helper()
-	runProgram(t, exec.Command(filepath.Join(bin, "pequod-applier"),
-		"--kubeconfig="+c.WriteKubeconfig(t, c.ServiceAccount(t, "pequod-system", "pequod-applier")),
-		"--leader-elect", "--leader-election-namespace=pequod-system", "--metrics-bind-address=0", "--health-probe-bind-address=0"))
+	runInstalled(t, filepath.Join(bin, "pequod-applier"), c, "pequod-applier")
+}
+
+// runInstalled runs the program of an installed Deployment as a local process, as the Deployment does,
+// until the test ends.
+func runInstalled(t *testing.T, program string, c *harness.Cluster, deployment string) {
+	t.Helper()
+	// An administrator reads what is installed.
+	deployed, err := server.ReadDeployed(t.Context(), c.Config, "pequod-system", deployment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := c.ServiceAccount(t, deployed.Namespace, deployed.Account)
+	runProgram(t, deployed.Command(program, c.WriteKubeconfig(t, access), t.TempDir(), "--metrics-bind-address=0", "--health-probe-bind-address=0"))
 }
 
 // runManager installs the manager and runs it as a local process, with the access of its
@@ -40,6 +52,7 @@ func runApplier(t *testing.T, bin string, c *harness.Cluster) {
 func runManager(t *testing.T, bin string, c *harness.Cluster) {
 	t.Helper()
 	install := exec.Command(filepath.Join(bin, "pequod"), "install", "--mode=operator")
+	// Only an administrator may install it.
 	install.Env = environment("KUBECONFIG="+c.Kubeconfig, "XDG_CACHE_HOME="+t.TempDir())
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", install, err, out)
@@ -69,11 +82,7 @@ spec:
 // startManager runs the installed manager in the same way as runApplier.
 func startManager(t *testing.T, bin string, c *harness.Cluster) {
 	t.Helper()
-	manager := exec.Command(filepath.Join(bin, "pequod-manager"),
-		"--kubeconfig="+c.WriteKubeconfig(t, c.ServiceAccount(t, "pequod-system", "pequod-controller-manager")),
-		"--metrics-bind-address=0", "--health-probe-bind-address=0")
-	manager.Env = environment("PEQUOD_CACHE_DIR=" + t.TempDir())
-	runProgram(t, manager)
+	runInstalled(t, filepath.Join(bin, "pequod-manager"), c, "pequod-controller-manager")
 }
 
 // runProgram runs a program until the test ends, and logs its output if the test failed.

@@ -287,6 +287,7 @@ func (s session) withCluster(t *testing.T, bin string, run *docsession.Session) 
 		runManager(t, bin, own)
 	}
 	reach := func() {
+		// The documents say that their reader is the administrator of a cluster.
 		if err := os.Symlink(own.Kubeconfig, kubeconfig); err != nil {
 			t.Fatal(err)
 		}

@@ -32,6 +32,7 @@ func TestBothWays(t *testing.T) {
 	pequod := func(stdin string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(filepath.Join(bin, "pequod"), args...)
+		// Only an administrator may make the accounts and roles.
 		cmd.Env = environment("KUBECONFIG="+c.Kubeconfig, "XDG_CACHE_HOME="+t.TempDir())
 		cmd.Stdin, cmd.Dir = strings.NewReader(stdin), t.TempDir()
 		var stderr bytes.Buffer

@@ -1,6 +1,7 @@
-// Package process runs a program in a cluster, pequod-applier or pequod-manager, as its
-// Deployment does: a build with the flags of a release, as the service account and with the
-// roles that are installed, against a control plane of its own.
+// Package process runs our programs as they are installed: the shipped manifests are applied as they
+// are, and a build with the flags of a release runs with the arguments and the environment of its
+// Deployment, and with the token of the Deployment's service account and nothing else. Each program
+// has a control plane of its own.
 //
 // [Program.Install] and [Program.Start] are the entry points.
 package process
@@ -27,6 +28,7 @@ import (
 
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/server"
 )
 
 // Namespace is where the programs are installed.
@@ -36,11 +38,11 @@ const Namespace = "pequod-system"
 type Program struct {
 	// Name is the name of the directory.
 	Name string
-	// Account is its service account.
+	// Account is its service account, and also the name of its Deployment.
 	Account string
 	// Manifests are installed before it starts.
 	Manifests []byte
-	// Cache is the directory of its cache. If it is empty, each process has its own, like a new
+	// Cache is the directory of its volumes. If it is empty, each process has its own, like a new
 	// Pod; processes that share it are like containers of one Pod.
 	Cache string
 
@@ -98,7 +100,7 @@ type Process struct {
 	Done chan error
 }
 
-// Start runs the program with the arguments of its Deployment, on ports of its own.
+// Start runs the program as its Deployment does, with further arguments, on ports of its own.
 func (program Program) Start(t *testing.T, c *harness.Cluster, as *rest.Config, args ...string) *Process {
 	t.Helper()
 	p := program.Prepare(t, c, as, args...)
@@ -117,12 +119,16 @@ func (program Program) Prepare(t *testing.T, c *harness.Cluster, as *rest.Config
 		}
 		path = filepath.Join(dir, program.Name)
 	}
+	deployed, err := server.ReadDeployed(t.Context(), c.Config, Namespace, program.Account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if deployed.Account != program.Account {
+		t.Fatalf("the Deployment runs as %s", deployed.Account)
+	}
 	p := &Process{Log: &Log{}, Probes: FreeAddress(t), Metrics: FreeAddress(t), Done: make(chan error, 1)}
-	p.Cmd = exec.Command(path, append([]string{
-		"--leader-elect", "--leader-election-namespace=" + Namespace, "--kubeconfig=" + c.WriteKubeconfig(t, lagging(t, as)),
-		"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-address=" + p.Probes,
-	}, args...)...)
-	p.Cmd.Env = append(os.Environ(), "PEQUOD_CACHE_DIR="+cmp.Or(program.Cache, t.TempDir()))
+	p.Cmd = deployed.Command(path, c.WriteKubeconfig(t, lagging(t, as)), cmp.Or(program.Cache, t.TempDir()),
+		append([]string{"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-address=" + p.Probes}, args...)...)
 	p.Cmd.Stderr = p.Log
 	return p
 }
