@@ -27,7 +27,13 @@ import (
 // Kinds that no sample shows are not in the result, such as those below a guard that the package
 // does not understand. An error of a sample is no error of Graphs; the error is about an
 // evaluation that was stopped.
+//
+// The graphs depend on nothing but the module and the names of the kind: those of the module with
+// other policies are the same.
 func Graphs(ctx context.Context, p *render.Platform, limits render.Limits) ([]*v1alpha1.ResourceGraph, error) {
+	bare := *p
+	bare.Policies, bare.ServiceAccountName, bare.DeletionPolicy = nil, "", ""
+	p = &bare
 	c := &checker{platform: p, dropsValues: true, reported: map[problem.Problem]bool{}, anyNumber: true, guard: func(run func()) error {
 		_, err := render.Guard(ctx, limits, p.Subject(), func() (struct{}, error) { run(); return struct{}{}, nil })
 		return err
@@ -52,7 +58,6 @@ func Graphs(ctx context.Context, p *render.Platform, limits render.Limits) ([]*v
 	rest := &v1alpha1.ResourceGraph{}
 	rest.APIVersion, rest.Kind = v1alpha1.GroupVersion.String(), "ResourceGraph"
 	rest.Namespace, rest.Name = sampleName, v1alpha1.GraphName(p.Group, p.Kind, sampleName, sampleName)
-	rest.Spec.ServiceAccountName = p.ServiceAccountName
 	for _, o := range others {
 		if !seen[o.access] {
 			o.node.ID = fmt.Sprintf("kind-%d", len(rest.Spec.Graph.Nodes))

@@ -58,12 +58,14 @@ func (c *checker) eachSample(s *inputWalker, visit func(renderedGraph)) {
 		complete = from.complete(&c.generated)
 		nothing, everything = c.sample(), from.everything()
 		everything.set(c.metadata...)
-		everything = c.filled(everything, from)
 	})
 	c.guarded(func() {
 		// A violation in the sample with everything would be in most variants,
 		// too.
-		if g, ok := c.render(everything); ok {
+		all := func(*sample) bool { return true }
+		var g renderedGraph
+		var ok bool
+		if everything, g, ok = c.renderFilled(everything, from, all); ok {
 			everything, _ = c.avoidViolations(g, everything, nil, s.allowing, 8*maxAvoidances)
 		}
 	})
@@ -71,6 +73,11 @@ func (c *checker) eachSample(s *inputWalker, visit func(renderedGraph)) {
 		return
 	}
 	tried := map[string]bool{}
+	isNew := func(s *sample) bool {
+		text := syntax.Text(s.syntax())
+		defer func() { tried[text] = true }()
+		return !tried[text]
+	}
 	rendered := 0
 	// try evaluates one variant, unless it was tried before.
 	try := func(base *sample, wants choice) {
@@ -81,13 +88,10 @@ func (c *checker) eachSample(s *inputWalker, visit func(renderedGraph)) {
 				tested.set(key)
 			}
 		}
-		tested = c.filled(tested, from)
-		text := syntax.Text(tested.syntax())
-		if rendered == maxSamples || tried[text] {
+		if rendered == maxSamples {
 			return
 		}
-		tried[text] = true
-		if g, ok := c.render(tested); ok {
+		if tested, g, ok := c.renderFilled(tested, from, isNew); ok {
 			tested, g = c.avoidViolations(g, tested, wants, s.allowing, maxAvoidances)
 			g.sample = tested
 			if len(c.generated) > 0 {
@@ -106,23 +110,27 @@ func (c *checker) eachSample(s *inputWalker, visit func(renderedGraph)) {
 	}
 }
 
-// filled returns a sample with the required scalars. With c.anyNumber, it tries larger numbers if
-// the input refuses the sample: a bound that depends on another field is not in the schema.
-func (c *checker) filled(s *sample, from *example) *sample {
+// renderFilled renders a sample with the required scalars, if test accepts it, and returns both. With
+// c.anyNumber, it tries larger numbers if the input refuses the sample: a bound that depends on another
+// field is not in the schema.
+func (c *checker) renderFilled(s *sample, from *example, test func(*sample) bool) (*sample, renderedGraph, bool) {
 	filled := s.clone()
 	filled.fill(from)
-	if !c.anyNumber {
-		return filled
+	if !test(filled) {
+		return filled, renderedGraph{}, false
 	}
-	if _, ok := c.render(filled); ok {
-		return filled
+	g, ok := c.render(filled)
+	if ok || !c.anyNumber {
+		return filled, g, ok
 	}
 	larger := s.clone()
 	larger.fill(from.larger())
-	if _, ok := c.render(larger); ok {
-		return larger
+	if test(larger) {
+		if g, ok := c.render(larger); ok {
+			return larger, g, true
+		}
 	}
-	return filled
+	return filled, renderedGraph{}, false
 }
 
 // sample returns a sample with the metadata and the given wants.
