@@ -12,6 +12,10 @@ import (
 type Limits struct {
 	// Timeout bounds the evaluation of one instance. 0 means no bound.
 	Timeout time.Duration
+	// Clock makes Timeout a bound of the CPU time of the process, for a process that
+	// evaluates one instance at a time and must wait for a busy processor. The evaluation
+	// then ends after Clock at the latest. 0 means that Timeout is a bound of the clock.
+	Clock time.Duration
 	// Memory bounds heap and stacks of the whole process, in bytes. 0 means no
 	// bound.
 	Memory uint64

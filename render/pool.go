@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"runtime"
-	"time"
 )
 
 // Job is one evaluation. Run is called with the Renderer of one worker.
@@ -104,7 +103,8 @@ func (t *task[T]) run(r *Renderer) {
 			r.built = nil
 		}
 	}()
-	t.started.Store(time.Now().UnixNano())
+	watch := newStopwatch()
+	t.started.Store(&watch)
 	t.result = t.job.Run(r)
 }
 

@@ -126,7 +126,7 @@ func (w *watchdog) boundGarbage(live uint64) {
 type progress struct {
 	subject  Subject
 	panicked any
-	started  atomic.Int64 // Unix time in nanoseconds, 0 before
+	started  atomic.Pointer[stopwatch] // nil before
 	done     chan struct{}
 }
 
@@ -158,12 +158,12 @@ func (w *watchdog) await(ctx context.Context, t *progress) error {
 }
 
 // check returns a [LimitError] if the evaluation that Each waits for exceeds
-// its limits. started is its start in Unix nanoseconds, or 0. Evaluations
-// behind it are checked when Each waits for them.
-func (w *watchdog) check(subject Subject, started int64) error {
-	if w.limits.Timeout > 0 && started > 0 {
-		if time.Since(time.Unix(0, started)) > w.limits.Timeout {
-			return w.giveUp(subject, fmt.Sprintf("evaluation took longer than %v", w.limits.Timeout))
+// its limits. started has its start, or is nil. Evaluations behind it are
+// checked when Each waits for them.
+func (w *watchdog) check(subject Subject, started *stopwatch) error {
+	if started != nil {
+		if bound := started.exceeds(w.limits); bound != "" {
+			return w.giveUp(subject, "evaluation took longer than "+bound)
 		}
 	}
 	metrics.Read(w.sample)

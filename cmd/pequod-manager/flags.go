@@ -60,7 +60,7 @@ func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
 	fs.StringVar(&o.failurePolicy, "webhook-failure-policy", string(admissionregistrationv1.Ignore),
 		"what the API server does with an instance that the webhook can't check: Ignore accepts it, because it is checked again before it is rendered, and Fail refuses it")
 	o.artifacts.addFlags(fs)
-	fs.DurationVar(&o.evaluation.timeout, "eval-timeout", 10*time.Second, "time limit for evaluating one instance or module")
+	fs.DurationVar(&o.evaluation.timeout, "eval-timeout", 10*time.Second, "limit of the CPU time for evaluating one instance or module; by the clock it is ten times as long")
 	fs.IntVar(&o.evaluation.memory, "eval-memory", 512, "memory limit of each process that evaluates, in MiB")
 	fs.IntVar(&o.evaluation.processes, "eval-processes", 16, "maximum number of processes that evaluate; each Transform in use has one")
 }

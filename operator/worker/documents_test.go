@@ -134,7 +134,7 @@ func TestDocumentLimit(t *testing.T) {
 	for doc := range worker.Documents("app.yaml", []byte(file)) {
 		_, err := pool.RenderDocument(t.Context(), key, doc, "default")
 		var limit *worker.LimitError
-		if want := "app.yaml:2:1: platform pequod-system/endless: evaluation took longer than 2s"; !errors.As(err, &limit) || err.Error() != want {
+		if want := "app.yaml:2:1: platform pequod-system/endless: evaluation took longer than 2s of CPU time"; !errors.As(err, &limit) || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -110,16 +110,16 @@ func (p *Pool) processOf(pl *platform) (*process, error) {
 	p.mu.Unlock()
 	var unread error
 	answer, err := started.exchange(protocol.Request{Load: &protocol.Load{
-		Digest: pl.key.Digest, Timeout: p.options.Timeout, Memory: p.options.Memory,
+		Digest: pl.key.Digest, Timeout: p.options.Timeout, Clock: p.options.Clock, Memory: p.options.Memory,
 		AllowSecrets: p.options.AllowSecrets,
 	}}, func(to io.Writer) error {
 		unread = p.store.copySources(pl.key.Digest, to)
 		return unread
-	}, p.options.Timeout+p.options.Grace)
+	}, p.options.Clock+p.options.Grace)
 	if errors.Is(unread, fs.ErrNotExist) {
 		return nil, ErrNotLoaded
 	}
-	if err := p.explain(pl, started, answer, err, p.options.Timeout+p.options.Grace); err != nil {
+	if err := p.explain(pl, started, answer, err, p.options.Clock+p.options.Grace); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()

@@ -144,12 +144,58 @@ func TestRunawaySamples(t *testing.T) {
 	}
 }
 
+// TestStopped checks that the time in which a process gets no processor does not count, but for a limit
+// of the clock. A process that is stopped can't report that, so the pool ends it.
+func TestStopped(t *testing.T) {
+	pool := newPool(t, "worker", worker.Options{Timeout: 2 * time.Second, Clock: time.Hour, Backoff: time.Millisecond})
+	key, _ := load(t, pool, "shop", inlined(hostile))
+	suspend := func(signal syscall.Signal) {
+		for _, id := range pool.IDs() {
+			if err := syscall.Kill(id, signal); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	began, answer := time.Now(), make(chan error, 1)
+	go func() {
+		_, err := pool.Render(t.Context(), key, shop("a", "time"), "default")
+		answer <- err
+	}()
+	time.Sleep(300 * time.Millisecond)
+	suspend(syscall.SIGSTOP)
+	used := time.Since(began)
+	time.Sleep(3 * time.Second) // more than Timeout
+	suspend(syscall.SIGCONT)
+	resumed := time.Now()
+	err := <-answer
+	if want := "platform pequod-system/shop: evaluation took longer than 2s of CPU time"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	// A process has two processors.
+	if used += time.Since(resumed); 2*used < 2*time.Second {
+		t.Errorf("the evaluation had the time of processors for %v only", used)
+	}
+
+	hurried := newPool(t, "worker", worker.Options{Timeout: time.Second, Clock: 2 * time.Second, Grace: time.Second, Backoff: time.Millisecond})
+	key, data := sources(t, "shop", inlined(hostile))
+	if _, err := hurried.Load(t.Context(), key, data); err != nil {
+		t.Skip("the machine is too busy:", err)
+	}
+	pool = hurried
+	suspend(syscall.SIGSTOP)
+	_, err = pool.Render(t.Context(), key, shop("a", "fine"), "default")
+	var limit *worker.LimitError
+	if !errors.As(err, &limit) || limit.Limit != worker.LimitTime {
+		t.Errorf("a process that is stopped: %v", err)
+	}
+}
+
 // TestTimeout checks the deadline of an evaluation.
 func TestTimeout(t *testing.T) {
 	pool := newPool(t, "worker", worker.Options{Timeout: 3 * time.Second, Grace: time.Hour})
 	key, _ := load(t, pool, "endless", inlined(hostile))
 	_, err := pool.Render(t.Context(), key, shop("a", "time"), "default")
-	if want := "platform pequod-system/endless: evaluation took longer than 3s"; err == nil || err.Error() != want {
+	if want := "platform pequod-system/endless: evaluation took longer than 3s of CPU time"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -303,7 +349,7 @@ func TestBrokenProcess(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
-			pool := newPool(t, program, worker.Options{Timeout: time.Second, Grace: time.Second})
+			pool := newPool(t, program, worker.Options{Timeout: time.Second, Clock: time.Second, Grace: time.Second})
 			// More than a pipe holds, so that writing blocks if the process doesn't read.
 			key, data := sources(t, "shop", inlined(hostile+strings.Repeat("// nothing\n", 50_000)))
 			_, err := pool.Load(t.Context(), key, data)

@@ -38,7 +38,7 @@ func (p *Pool) render(ctx context.Context, key Key, instance *unstructured.Unstr
 func (p *Pool) rendered(ctx context.Context, key Key, request protocol.Render) (*Rendered, error) {
 	c := &call{
 		request: protocol.Request{Render: &request},
-		limit:   p.options.Timeout + p.options.Grace,
+		limit:   p.options.Clock + p.options.Grace,
 	}
 	answer, err := p.do(ctx, key, c)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *Pool) Convert(ctx context.Context, key Key, instances []*unstructured.U
 
 // urgent returns a call with the time for a number of evaluations.
 func (p *Pool) urgent(request protocol.Request, evaluations int) *call {
-	return &call{request: request, limit: time.Duration(evaluations)*p.options.Timeout + p.options.Grace, urgent: true}
+	return &call{request: request, limit: time.Duration(evaluations)*p.options.Clock + p.options.Grace, urgent: true}
 }
 
 // withSpec returns an object with another spec, or a copy of it if spec is null.

@@ -18,8 +18,11 @@ type Options struct {
 	//
 	// [child.Serve]: https://pkg.go.dev/github.com/pequod-io/pequod/operator/worker/child#Serve
 	Command []string
-	// Timeout is the limit of one evaluation. The default is 10 s.
+	// Timeout is the limit of the CPU time of one evaluation. The default is 10 s.
 	Timeout time.Duration
+	// Clock is the limit of its time by the clock, on a machine that gives it little CPU time. The
+	// default is 10 times Timeout.
+	Clock time.Duration
 	// Grace is the time that a process has, beyond the limit of an evaluation, to report that
 	// the limit was exceeded. Then it is killed. The default is 5 s, because the machine may be
 	// busy.
@@ -51,6 +54,7 @@ const maxBackoff = 30 * time.Second
 // withDefaults returns o with the defaults of fields that are not set.
 func (o Options) withDefaults() Options {
 	setDefault(&o.Timeout, 10*time.Second)
+	setDefault(&o.Clock, 10*o.Timeout)
 	setDefault(&o.Grace, 5*time.Second)
 	setDefault(&o.Memory, 1<<30)
 	setDefault(&o.Processes, 16)

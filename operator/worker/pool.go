@@ -80,7 +80,7 @@ func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, erro
 	if err := p.Add(key, sources); err != nil {
 		return nil, err
 	}
-	answer, err := p.do(ctx, key, &call{request: protocol.Request{Describe: &protocol.Describe{}}, limit: p.options.Timeout + p.options.Grace})
+	answer, err := p.do(ctx, key, &call{request: protocol.Request{Describe: &protocol.Describe{}}, limit: p.options.Clock + p.options.Grace})
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, erro
 		StatusFields: d.StatusFields, IgnoresLabels: d.IgnoresLabels, IgnoresAnnotations: d.IgnoresAnnotations, Converts: d.Converts,
 	}
 	// There are many samples, which together may take the time of several evaluations.
-	timeout := 6 * p.options.Timeout
-	answer, err = p.do(ctx, key, &call{request: protocol.Request{Sample: &protocol.Sample{Timeout: timeout}}, limit: timeout + p.options.Grace})
+	request := &protocol.Sample{Timeout: 6 * p.options.Timeout, Clock: 6 * p.options.Clock}
+	answer, err = p.do(ctx, key, &call{request: protocol.Request{Sample: request}, limit: request.Clock + p.options.Grace})
 	switch {
 	case failed(err):
 		loaded.Notes = append(loaded.Notes, problem.Problem{

@@ -3,7 +3,6 @@ package child
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -32,7 +31,7 @@ func (s *session) load(ctx context.Context, request *protocol.Load, sources []by
 	if transform.Digest(sources) != request.Digest {
 		return errCorrupt
 	}
-	s.limits = render.Limits{Timeout: request.Timeout, Memory: request.Memory}
+	s.limits = render.Limits{Timeout: request.Timeout, Clock: request.Clock, Memory: request.Memory}
 	s.renderer = &render.Renderer{Options: render.Options{AllowSecrets: request.AllowSecrets}}
 	decoded, err := transform.Decode(sources)
 	if err != nil {
@@ -62,8 +61,7 @@ func (s *session) describe(ctx context.Context) (*protocol.Description, error) {
 
 // sample renders samples.
 func (s *session) sample(ctx context.Context, request protocol.Sample) ([]*v1alpha1.ResourceGraph, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, request.Timeout,
-		&render.LimitError{Subject: s.platform.From, Reason: fmt.Sprintf("evaluation of samples took longer than %v", request.Timeout)})
+	ctx, cancel := render.WithLimits(ctx, render.Limits{Timeout: request.Timeout, Clock: request.Clock}, s.platform.Subject(), "evaluation of samples")
 	defer cancel()
 	defer s.rest() // all samples together leave much more garbage than an instance
 	return vet.Graphs(ctx, s.platform, s.limits)

@@ -46,9 +46,10 @@ type Request struct {
 type Load struct {
 	// Digest is the digest that the sources must have.
 	Digest string `json:"digest"`
-	// Timeout is the limit of each evaluation in this child, and Memory that of its memory
-	// in bytes.
+	// Timeout is the limit of the CPU time of each evaluation in this child, Clock that of its
+	// time by the clock, and Memory that of its memory in bytes.
 	Timeout time.Duration `json:"timeout"`
+	Clock   time.Duration `json:"clock"`
 	Memory  uint64        `json:"memory"`
 	// AllowSecrets lets Secrets have literal data.
 	AllowSecrets bool `json:"allowSecrets,omitempty"`
@@ -59,8 +60,9 @@ type Describe struct{}
 
 // Sample renders samples of instances.
 type Sample struct {
-	// Timeout is the limit of all samples together.
+	// Timeout and Clock are the limits of all samples together.
 	Timeout time.Duration `json:"timeout"`
+	Clock   time.Duration `json:"clock"`
 }
 
 // Render renders one instance: an object of the API server, or one in a file.
