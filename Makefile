@@ -40,7 +40,7 @@ CLUSTER_FLAGS ?=
 DEMO_FLAGS ?=
 
 # The generated files. `make generate` writes them.
-GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/actions.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
+GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt operator/roles/embedded.json 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/actions.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
 .PHONY: help fuzz consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak lint generate verify bench bench-history bench-cluster peers cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
@@ -166,6 +166,7 @@ generate: ## Regenerate the references of commands and API, deep copies, CRDs an
 	@$(MAKE) --no-print-directory manifests
 	$(GO) run ./render/kinds/gen render/kinds/builtin.txt
 	$(GO) run ./test/consequences/gen
+	$(GO) run ./operator/roles/gen operator/roles/embedded.json
 	$(GO) run ./cli/docgen docs/cmd
 	$(GO) tool crd-ref-docs --source-path=api/v1alpha1 --config=api/reference.yaml --renderer=markdown --output-path=docs/api.md --log-level=error
 

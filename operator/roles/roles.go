@@ -49,6 +49,9 @@ func Name(transform types.NamespacedName) string {
 // Grants are the rights of a Transform.
 type Grants struct {
 	Rules []rbacv1.PolicyRule
+	// Module is kept in the service account, so that [Client.Samples] finds its samples after a
+	// restart.
+	Module Module
 	// Cluster grants the rules in all namespaces, and otherwise they are granted in Namespaces.
 	Cluster    bool
 	Namespaces []string
@@ -164,7 +167,9 @@ func (c Client) objects(transform types.NamespacedName, grants *Grants) []client
 		return metav1.TypeMeta{APIVersion: group.String(), Kind: kind}
 	}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}}
-	all := []client.Object{&corev1.ServiceAccount{TypeMeta: kind(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: meta(account.Namespace, account.Name)}}
+	serviceAccount := &corev1.ServiceAccount{TypeMeta: kind(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: meta(account.Namespace, account.Name)}
+	serviceAccount.Annotations = grants.Module.annotations()
+	all := []client.Object{serviceAccount}
 	name, rbac := Name(transform), rbacv1.SchemeGroupVersion
 	// A platform whose graphs are empty needs an account, as which they run, and no role.
 	if len(grants.Rules) == 0 {
@@ -222,6 +227,8 @@ func same(live, object client.Object) bool {
 		}
 	}
 	switch o := object.(type) {
+	case *corev1.ServiceAccount:
+		return o.Annotations[annotationModule] == live.GetAnnotations()[annotationModule]
 	case *rbacv1.ClusterRole:
 		return equality.Semantic.DeepEqual(o.Rules, live.(*rbacv1.ClusterRole).Rules)
 	case *rbacv1.Role:

@@ -63,9 +63,9 @@ type Needs struct {
 	Unknown []schema.GroupKind
 }
 
-// Seen returns the needs of graphs of samples. find returns the resource of a kind that
+// Seen returns the needs of graphs of samples with a deletion policy. find returns the resource of a kind that
 // Kubernetes doesn't define. The error is an [*EscalationError].
-func Seen(samples []*v1alpha1.ResourceGraph, find func(schema.GroupKind) (rbac.Resource, error)) (Needs, error) {
+func Seen(samples []*v1alpha1.ResourceGraph, deletion v1alpha1.DeletionPolicy, find func(schema.GroupKind) (rbac.Resource, error)) (Needs, error) {
 	var needs Needs
 	if len(samples) == 0 {
 		return needs, nil
@@ -76,7 +76,7 @@ func Seen(samples []*v1alpha1.ResourceGraph, find func(schema.GroupKind) (rbac.R
 	graphs := make([]*v1alpha1.ResourceGraph, len(samples))
 	for i, s := range samples {
 		graphs[i] = s.DeepCopy()
-		graphs[i].Spec.ServiceAccountName = "platform"
+		graphs[i].Spec.ServiceAccountName, graphs[i].Spec.DeletionPolicy = "platform", deletion
 	}
 	// Generate names one kind after the other that it doesn't know.
 	kinds := rbac.Resources{}

@@ -62,12 +62,12 @@ const pendingFactor = 12
 
 // grants returns the rights that the graphs of the Transform need.
 func (s *session) grants(ctx context.Context) (*roles.Grants, *blocked, error) {
-	rules, b := s.rules()
-	if b != nil {
-		return nil, b, nil
+	rules, b, err := s.rules(ctx)
+	if b != nil || err != nil {
+		return nil, b, err
 	}
 	if s.t.Spec.RBACScope != v1alpha1.RBACNamespace {
-		return &roles.Grants{Rules: rules, Cluster: true}, nil, s.instances.forget(ctx, s.key)
+		return &roles.Grants{Rules: rules, Module: s.module(), Cluster: true}, nil, s.instances.forget(ctx, s.key)
 	}
 	names := s.p.loaded.Names
 	if names.Scope == v1alpha1.ScopeCluster {
@@ -83,7 +83,12 @@ func (s *session) grants(ctx context.Context) (*roles.Grants, *blocked, error) {
 		return nil, nil, err
 	}
 	namespaces, err := s.withGraphs(ctx, slices.Sorted(maps.Keys(counts)))
-	return &roles.Grants{Rules: rules, Namespaces: namespaces}, nil, err
+	return &roles.Grants{Rules: rules, Module: s.module(), Namespaces: namespaces}, nil, err
+}
+
+// module returns the samples of the module, if they were needed.
+func (s *session) module() roles.Module {
+	return roles.Module{Digest: s.p.loaded.Module.Digest, Samples: s.p.samples}
 }
 
 // withGraphs adds the namespaces that have graphs, and no instances any more, to namespaces. An
@@ -121,19 +126,22 @@ func requestVersion(names v1alpha1.Names) string {
 }
 
 // rules returns the rules of managedResources, or those that the samples need.
-func (s *session) rules() ([]rbacv1.PolicyRule, *blocked) {
+func (s *session) rules(ctx context.Context) ([]rbacv1.PolicyRule, *blocked, error) {
 	if len(s.t.Spec.ManagedResources) > 0 {
-		return roles.Managed(s.t.Spec.ManagedResources), nil
+		return roles.Managed(s.t.Spec.ManagedResources), nil, nil
 	}
 	if s.p.rules != nil && !s.kinds.in(s.missingGroups()) {
-		return s.p.rules, nil
+		return s.p.rules, nil, nil
 	}
-	if len(s.p.loaded.Samples) == 0 {
+	if b, err := s.sample(ctx); b != nil || err != nil {
+		return nil, b, err
+	}
+	if len(s.p.samples) == 0 {
 		b := s.refuseRights("the module renders no sample, from which the rights could be computed: list the resources of its graphs in spec.managedResources")
 		b.reason = reasonNoSamples
-		return nil, b
+		return nil, b, nil
 	}
-	needs, err := roles.Seen(s.p.loaded.Samples, func(kind schema.GroupKind) (rbac.Resource, error) {
+	needs, err := roles.Seen(s.p.samples, s.t.Spec.GraphDeletionPolicy, func(kind schema.GroupKind) (rbac.Resource, error) {
 		mapping, err := s.mapper.RESTMapping(kind)
 		if err != nil {
 			return rbac.Resource{}, err
@@ -142,21 +150,17 @@ func (s *session) rules() ([]rbacv1.PolicyRule, *blocked) {
 	})
 	var escalation *roles.EscalationError
 	if errors.As(err, &escalation) {
-		return nil, s.refuseRights(escalation.Error() + "; to allow it, list all resources in spec.managedResources")
+		return nil, s.refuseRights(escalation.Error() + "; to allow it, list all resources in spec.managedResources"), nil
 	}
 	if err != nil {
-		return nil, s.refuseRights(err.Error())
+		return nil, s.refuseRights(err.Error()), nil
 	}
 	s.p.rules, s.p.unknown = append([]rbacv1.PolicyRule{}, needs.Rules...), needs.Unknown
-	// Samples are large. They are kept only while rules have to be computed again.
-	if len(needs.Unknown) == 0 {
-		s.p.loaded.Samples = nil
-	}
 	if s.missed(); s.kinds.in(s.missingGroups()) {
 		// A CRD of the group exists, and discovery may not show it yet.
 		s.soon = pendingFactor * s.Backoff
 	}
-	return s.p.rules, nil
+	return s.p.rules, nil, nil
 }
 
 // missingGroups returns the API groups of kinds that the cluster doesn't know.

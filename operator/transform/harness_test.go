@@ -180,18 +180,54 @@ func (f *fetcher) Fetch(_ context.Context, t *v1alpha1.Transform) (*fetch.Fetche
 	return &fetch.Fetched{Sources: sources, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(sources)), Moving: f.moved != ""}, nil
 }
 
-// loader loads in this process.
+// loader evaluates in this process.
 type loader struct {
-	mu    sync.Mutex
-	loads int
+	mu sync.Mutex
+	// samples counts the evaluations of samples, and stopped is their error.
+	samples int
+	stopped error
 }
 
 func (l *loader) Forget(types.NamespacedName) {}
 
-func (l *loader) Load(ctx context.Context, key worker.Key, data []byte) (*worker.Loaded, error) {
+// stop has the following evaluations of samples stopped, unless err is nil. It returns the number of
+// evaluations so far.
+func (l *loader) stop(err error) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.loads++
+	l.stopped = err
+	return l.samples
+}
+
+func (l *loader) Load(ctx context.Context, key worker.Key, data []byte) (*worker.Loaded, error) {
+	p, err := l.platform(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	made, err := crd.Generate(p)
+	if err != nil {
+		return nil, err
+	}
+	return &worker.Loaded{
+		CRD: made.CRD, Names: p.Names, Notes: made.Notes, Module: worker.Content{Digest: p.Module.Digest, Version: p.Module.Version},
+		StatusFields: crdgen.OwnStatus(made.CRD),
+	}, nil
+}
+
+func (l *loader) Sample(ctx context.Context, key worker.Key, data []byte) ([]*v1alpha1.ResourceGraph, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.samples++; l.stopped != nil {
+		return nil, l.stopped
+	}
+	p, err := l.platform(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return vet.Graphs(ctx, p, render.Limits{Timeout: time.Minute, Memory: 1 << 30})
+}
+
+func (l *loader) platform(ctx context.Context, data []byte) (*render.Platform, error) {
 	var in encoded
 	if err := json.Unmarshal(data, &in); err != nil {
 		return nil, err
@@ -200,19 +236,7 @@ func (l *loader) Load(ctx context.Context, key worker.Key, data []byte) (*worker
 	if err != nil {
 		return nil, err
 	}
-	p, err := opened.Load()
-	if err != nil {
-		return nil, err
-	}
-	made, err := crd.Generate(p)
-	if err != nil {
-		return nil, err
-	}
-	samples, err := vet.Graphs(ctx, p, render.Limits{Timeout: time.Minute, Memory: 1 << 30})
-	return &worker.Loaded{
-		CRD: made.CRD, Names: p.Names, Notes: made.Notes, Samples: samples, Module: worker.Content{Digest: p.Module.Digest, Version: p.Module.Version},
-		StatusFields: crdgen.OwnStatus(made.CRD),
-	}, err
+	return opened.Load()
 }
 
 // appModule is the module of most tests, with what INPUT and NODES stand for. Its graph has a

@@ -104,11 +104,11 @@ func (s *session) grantIn(ctx context.Context, namespaces []string) error {
 			return err
 		}
 	}
-	rules, b := s.rules()
-	if b != nil {
-		return nil
+	rules, b, err := s.rules(ctx)
+	if b != nil || err != nil {
+		return err
 	}
-	grants := &roles.Grants{Rules: rules, Namespaces: namespaces}
+	grants := &roles.Grants{Rules: rules, Module: s.module(), Namespaces: namespaces}
 	if err := s.keepRights(ctx, grants); err != nil {
 		return err
 	}

@@ -24,6 +24,9 @@ type Loader interface {
 	// Load returns what a platform consists of. A [problem.List] means that the module is
 	// wrong, and a [*worker.LimitError] that its evaluation was given up.
 	Load(ctx context.Context, key worker.Key, sources []byte) (*worker.Loaded, error)
+	// Sample returns graphs of made-up instances of a platform. A [*worker.LimitError] means that
+	// their evaluation was given up.
+	Sample(ctx context.Context, key worker.Key, sources []byte) ([]*v1alpha1.ResourceGraph, error)
 	// Forget ends what was loaded for a Transform.
 	Forget(transform types.NamespacedName)
 }

@@ -55,9 +55,10 @@ type platform struct {
 	// they make, or nil until they are evaluated.
 	fetched *fetch.Fetched
 	loaded  *worker.Loaded
-	// rules are the rights that the samples of loaded need, once they are computed. The samples
-	// are dropped then.
-	rules []rbacv1.PolicyRule
+	// samples are the graphs that rights are computed from, or nil until they are needed, and
+	// rules are the rights that they need, once they are computed.
+	samples []*v1alpha1.ResourceGraph
+	rules   []rbacv1.PolicyRule
 	// namespaces are those with instances when granted is set: no other namespace has a graph
 	// then. They are used with rbacScope Namespace only.
 	namespaces []string
@@ -66,11 +67,11 @@ type platform struct {
 	unknown []schema.GroupKind
 	// due is the time of the next fetch; the zero time means that there is none.
 	due time.Time
-	// block is the error of the last fetch or load.
+	// block is the error of the last fetch, load or evaluation of samples.
 	block *blocked
 	// unusable is the digest of kept sources that could not be loaded.
 	unusable string
-	// failures counts fetches and loads that failed in a row.
+	// failures counts fetches, loads and evaluations of samples that failed in a row.
 	failures int
 }
 

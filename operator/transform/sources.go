@@ -9,6 +9,7 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/fetch"
+	"github.com/pequod-io/pequod/operator/roles"
 	"github.com/pequod-io/pequod/operator/worker"
 )
 
@@ -24,13 +25,14 @@ func (s *session) fetch(ctx context.Context) (*blocked, error) {
 		// A user has changed or requested something: the backoff begins again.
 		p.failures = 0
 	}
+	last := p.block
 	fetched, err := s.Fetcher.Fetch(ctx, s.t)
 	if errors.Is(err, context.Canceled) {
 		return nil, err // the manager ends
 	}
 	p.generation, p.request, p.block, p.due = s.t.Generation, request, nil, time.Time{}
 	if err != nil {
-		return s.failed(s.fetchFailed(s.t, err, p.failures)), nil
+		return s.block(s.fetchFailed(s.t, err, p.failures)), nil
 	}
 	if fetched.Moving {
 		p.due = s.now.Add(interval(s.t))
@@ -38,7 +40,7 @@ func (s *session) fetch(ctx context.Context) (*blocked, error) {
 	if p.fetched == nil || p.fetched.Digest != fetched.Digest {
 		// The content is new. Equal content has equal bytes, so it is not evaluated again.
 		p.loaded = nil
-	} else if p.loaded != nil {
+	} else if p.loaded != nil && (last == nil || last.condition == v1alpha1.ConditionCueFetched) {
 		p.failures = 0
 	}
 	p.fetched = fetched
@@ -56,9 +58,36 @@ func (s *session) load(ctx context.Context) (*blocked, error) {
 		return nil, err
 	}
 	if err != nil {
-		return s.failed(s.loadFailed(s.t, err, p.failures)), nil
+		return s.block(s.loadFailed(s.t, err, p.failures)), nil
 	}
-	p.loaded, p.rules, p.unknown, p.failures = loaded, nil, nil, 0
+	p.loaded, p.samples, p.rules, p.unknown, p.failures = loaded, nil, nil, nil, 0
+	return nil, nil
+}
+
+// sample finds the samples of the module. Only those of a module that is not known are evaluated.
+func (s *session) sample(ctx context.Context) (*blocked, error) {
+	p := s.p
+	if b := s.blockOf(v1alpha1.ConditionRBACConfigured); b != nil || p.samples != nil {
+		return b, nil
+	}
+	samples, err := s.roles.Samples(ctx, p.loaded.Module.Digest)
+	if err != nil {
+		return nil, err
+	}
+	if samples == nil {
+		samples, err = s.Loader.Sample(ctx, worker.Key{Transform: s.key, Digest: p.fetched.Digest}, p.fetched.Sources)
+		if errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+		if err != nil {
+			b := s.loadFailed(s.t, err, p.failures)
+			b.condition = v1alpha1.ConditionRBACConfigured
+			b.message += "; the rights of the graphs could not be computed: to list them instead, set spec.managedResources"
+			return s.block(b), nil
+		}
+		samples = roles.Reduce(samples)
+	}
+	p.samples, p.failures = append([]*v1alpha1.ResourceGraph{}, samples...), 0 // not nil
 	return nil, nil
 }
 
@@ -70,8 +99,8 @@ func (s *session) blockOf(condition string) *blocked {
 	return nil
 }
 
-// failed records a failed fetch or load, which is repeated at due.
-func (s *session) failed(b *blocked) *blocked {
+// block records a failed fetch, load or evaluation, which is repeated at due.
+func (s *session) block(b *blocked) *blocked {
 	s.p.block, s.p.due = b, s.now.Add(b.after)
 	s.p.failures++
 	return b

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/worker/protocol"
 )
 
@@ -74,8 +74,7 @@ func (p *Pool) Add(key Key, sources []byte) error {
 }
 
 // Load loads a platform, whose sources must have the digest of the key, and describes it. It
-// may be called again. The error is a [problem.List] if the module is wrong. Samples that exceed
-// a limit are a note.
+// may be called again. The error is a [problem.List] if the module is wrong.
 func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, error) {
 	if err := p.Add(key, sources); err != nil {
 		return nil, err
@@ -88,24 +87,28 @@ func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, erro
 	if d == nil || d.CRD == nil {
 		return nil, fmt.Errorf("platform %s: an answer without a CRD", key.name())
 	}
-	loaded := &Loaded{
+	return &Loaded{
 		CRD: d.CRD, Names: d.Names, Module: Content{Digest: d.Digest, Version: d.Version}, Notes: d.Notes,
 		StatusFields: d.StatusFields, IgnoresLabels: d.IgnoresLabels, IgnoresAnnotations: d.IgnoresAnnotations, Converts: d.Converts,
-	}
-	// There are many samples, which together may take the time of several evaluations.
-	request := &protocol.Sample{Timeout: 6 * p.options.Timeout, Clock: 6 * p.options.Clock}
-	answer, err = p.do(ctx, key, &call{request: protocol.Request{Sample: request}, limit: request.Clock + p.options.Grace})
-	switch {
-	case failed(err):
-		loaded.Notes = append(loaded.Notes, problem.Problem{
-			Severity: problem.Warning, Rule: problem.RuleUnchecked, Message: "no samples could be rendered, which roles are computed from: " + err.Error(),
-		})
-	case err != nil:
+	}, nil
+}
+
+// samplesTime is the time for all samples of a platform, in limits of one evaluation. There are many.
+const samplesTime = 6
+
+// Sample returns graphs of instances of a platform that were made up, to compute roles from. The
+// sources must have the digest of the key. An instance may render objects that no sample has. The error
+// is a [*LimitError] if the samples exceed a limit.
+func (p *Pool) Sample(ctx context.Context, key Key, sources []byte) ([]*v1alpha1.ResourceGraph, error) {
+	if err := p.Add(key, sources); err != nil {
 		return nil, err
-	default:
-		loaded.Samples = answer.Samples
 	}
-	return loaded, nil
+	request := &protocol.Sample{Timeout: samplesTime * p.options.Timeout, Clock: samplesTime * p.options.Clock}
+	answer, err := p.do(ctx, key, &call{request: protocol.Request{Sample: request}, limit: request.Clock + p.options.Grace})
+	if err != nil {
+		return nil, err
+	}
+	return answer.Samples, nil
 }
 
 // maxContents is the number of contents of one Transform that the pool keeps. It bounds the disk

@@ -27,9 +27,6 @@ type Loaded struct {
 	Module Content
 	// Notes are warnings and notes about the CRD.
 	Notes problem.List
-	// Samples are graphs of instances that were made up, to compute roles from. An instance
-	// may render objects that no sample has.
-	Samples []*v1alpha1.ResourceGraph
 	// StatusFields are the names of the fields of the module's #Status.
 	StatusFields []string
 	// IgnoresLabels and IgnoresAnnotations are set if the module doesn't see the labels or

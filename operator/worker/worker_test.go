@@ -133,8 +133,9 @@ func TestEmbedded(t *testing.T) {
 			if want := (worker.Content{Digest: platform.Module.Digest}); loaded.Module != want {
 				t.Errorf("module: got %v, want %v", loaded.Module, want)
 			}
-			if len(loaded.Samples) == 0 {
-				t.Errorf("no samples: %v", loaded.Notes)
+			_, data := sources(t, name, embedded(name))
+			if samples, err := pool.Sample(t.Context(), key, data); err != nil || len(samples) == 0 {
+				t.Errorf("%d samples, %v", len(samples), err)
 			}
 			files := must(modules.EmbeddedSource(name))(t)
 			rendered := 0
