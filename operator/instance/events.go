@@ -40,13 +40,14 @@ func (t *task) report(r *refusal) {
 	t.warn(reason, "Render", r.message)
 }
 
-// countViolations counts the findings of policies in an instance, once for each generation.
+// countViolations counts the findings of policies in an instance, once for each generation unless they
+// change. A generation that was refused for another reason before is counted, too.
 func (t *task) countViolations(r *refusal, shown bool) {
-	generation := t.instance.GetGeneration()
-	if t.memory.counted == generation {
+	now := counted{t.instance.GetGeneration(), r.violations}
+	if now.violations == (counted{}).violations || t.memory.counted == now {
 		return
 	}
-	t.memory.counted = generation
+	t.memory.counted = now
 	for i, n := range r.violations {
 		if n > 0 && !shown {
 			t.Metrics.PolicyViolations(string(severities[i]), n)

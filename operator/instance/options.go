@@ -36,7 +36,8 @@ type Options struct {
 
 // Recorder counts what happens to instances. Its methods may be called concurrently.
 type Recorder interface {
-	// Reconciled records a reconciliation: "success", or "error" if a request failed.
+	// Reconciled records a reconciliation: "success", or "error" if a request failed or the
+	// instance is refused.
 	Reconciled(result string, took time.Duration)
 	// ReconcileFailed records why a reconciliation failed, or why an instance was refused.
 	ReconcileFailed(reason string)

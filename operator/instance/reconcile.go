@@ -32,39 +32,42 @@ const (
 // Reconcile handles one instance. It implements the Reconciler of controller-runtime.
 func (k *kind) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	began := k.now()
-	result, err := k.reconcile(ctx, request.NamespacedName, began)
+	result, refused, err := k.reconcile(ctx, request.NamespacedName, began)
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // the kind is stopped
 	}
 	outcome := "success"
-	if err != nil {
+	if err != nil || refused {
 		outcome = "error"
+	}
+	if err != nil {
 		k.Metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
 	}
 	k.Metrics.Reconciled(outcome, k.now().Sub(began))
 	return result, err
 }
 
-func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began time.Time) (reconcile.Result, error) {
+// reconcile handles one instance, and reports whether it is refused.
+func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began time.Time) (result reconcile.Result, refused bool, err error) {
 	instance := k.get(key)
 	if instance == nil {
 		k.forget(key)
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, false, nil
 	}
 	e := k.entry.Load()
 	t := &task{kind: k, current: e, entry: e, instance: instance, memory: k.remember(key, instance.GetUID()), requested: source.OneLine(v1alpha1.RequestedAt(instance.GetAnnotations()), 256)}
-	var err error
 	if t.stored, err = t.memory.storedStatus(instance, t.entry.StatusFields, began); err != nil {
-		return reconcile.Result{}, err
+		return reconcile.Result{}, false, err
 	}
 	s, failed := t.settle(ctx)
 	t.show(s)
 	if s.outdated {
-		return reconcile.Result{RequeueAfter: rereadAfter}, nil
+		return reconcile.Result{RequeueAfter: rereadAfter}, false, nil
 	}
 	if t.unsettled(&s, failed) {
-		return reconcile.Result{}, failed
+		return reconcile.Result{}, false, failed
 	}
+	refused = s.refusal != nil
 	next := compose(s)
 	t.report(s.refusal)
 	wait := t.patience(s, next)
@@ -77,15 +80,15 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 		if apierrors.IsConflict(err) {
 			// The UID is not that of the instance, which the informer shows soon, or others
 			// wrote so often that the API server has given up.
-			return reconcile.Result{RequeueAfter: rereadAfter}, failed
+			return reconcile.Result{RequeueAfter: rereadAfter}, refused, failed
 		}
 		failed = errors.Join(failed, client.IgnoreNotFound(err))
 		wait = t.next(s)
 	}
 	if failed != nil {
-		return reconcile.Result{}, failed // the queue decides when to try again
+		return reconcile.Result{}, refused, failed // the queue decides when to try again
 	}
-	return reconcile.Result{RequeueAfter: wait}, nil
+	return reconcile.Result{RequeueAfter: wait}, refused, nil
 }
 
 // maxFailures is the number of attempts to make the graph what the instance demands before

@@ -87,10 +87,35 @@ func TestRefused(t *testing.T) {
 		b.ready("other")
 		b.violations(reg, 3)
 	})
+	t.Run("counted after another refusal", func(t *testing.T) {
+		b.local.set(func(in *unstructured.Unstructured) (problem.List, error) {
+			if in.GetName() == "late" {
+				return nil, errors.New("platform app: it took longer than 10s")
+			}
+			return nil, nil
+		})
+		b.apply("late", "{text: forbidden}")
+		b.until("late", condition("False", "CueRenderFailed", "it took longer than 10s"))
+		b.violations(reg, 3)
+		if n := b.count(reg, "pequod_reconcile_total", "error"); n == 0 {
+			t.Error("no instance that was refused counts as an error")
+		}
+		b.local.set(nil)
+		b.until("late", condition("False", "PolicyViolation", "must not be forbidden"))
+		b.violations(reg, 4)
+	})
 }
 
 // violations checks the number of counted findings of policies.
 func (b *env) violations(reg *prometheus.Registry, want float64) {
+	b.t.Helper()
+	if got := b.count(reg, "pequod_policy_violations_total", "Error"); got != want {
+		b.t.Errorf("%v violations are counted; want %v", got, want)
+	}
+}
+
+// count returns the sum of the counters with a name and a value of some label.
+func (b *env) count(reg *prometheus.Registry, name, label string) (sum float64) {
 	b.t.Helper()
 	families, err := reg.Gather()
 	if err != nil {
@@ -98,14 +123,14 @@ func (b *env) violations(reg *prometheus.Registry, want float64) {
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if f.GetName() != "pequod_policy_violations_total" || m.GetLabel()[0].GetValue() != "Error" {
-				continue
-			}
-			if got := m.GetCounter().GetValue(); got != want {
-				b.t.Errorf("%v violations are counted; want %v", got, want)
+			for _, l := range m.GetLabel() {
+				if f.GetName() == name && l.GetValue() == label {
+					sum += m.GetCounter().GetValue()
+				}
 			}
 		}
 	}
+	return sum
 }
 
 // A policy that can't be evaluated keeps the graph as it is.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/operator/catalog"
 )
 
@@ -31,10 +32,16 @@ type memory struct {
 	// failures counts the reconciliations in a row that could not make the graph what the
 	// instance demands because of a failed request.
 	failures int
-	// reported is the last refusal that was an Event, and counted the last generation
-	// whose violations were counted.
+	// reported is the last refusal that was an Event, and counted are the violations that were
+	// counted last.
 	reported refusal
-	counted  int64
+	counted  counted
+}
+
+// counted are violations of a generation, by their severity as in [refusal].
+type counted struct {
+	generation int64
+	violations [problem.Note + 1]int
 }
 
 // task is one reconciliation of an instance.

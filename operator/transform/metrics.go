@@ -13,7 +13,8 @@ import (
 
 // Recorder counts what happens to Transforms. Its methods may be called concurrently.
 type Recorder interface {
-	// Reconciled records a reconciliation: "success", or "error" if a request failed.
+	// Reconciled records a reconciliation: "success", or "error" if a request failed, or a step
+	// that is not one to wait for.
 	Reconciled(result string, took time.Duration)
 	// ReconcileFailed records why a reconciliation failed, or what a step is blocked by.
 	ReconcileFailed(reason string)
@@ -29,20 +30,18 @@ func (noMetrics) ReconcileFailed(string)                                   {}
 func (noMetrics) Observed(types.NamespacedName, *v1alpha1.TransformStatus) {}
 
 // counted counts the reconciliations of a reconciler.
-type counted struct {
-	reconcile.Reconciler
-	metrics Recorder
-	now     func() time.Time
-}
+type counted struct{ *reconciler }
 
 // Reconcile implements [reconcile.Reconciler].
 func (c counted) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	began, outcome := c.now(), "success"
-	result, err := c.Reconciler.Reconcile(ctx, req)
+	began, outcome := c.Now(), "success"
+	result, failed, err := c.reconcile(ctx, req)
 	if err != nil {
-		outcome = "error"
-		c.metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
+		c.Metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
 	}
-	c.metrics.Reconciled(outcome, c.now().Sub(began))
+	if err != nil || failed {
+		outcome = "error"
+	}
+	c.Metrics.Reconciled(outcome, c.Now().Sub(began))
 	return result, err
 }

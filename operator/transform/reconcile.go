@@ -16,30 +16,36 @@ import (
 // goroutine.
 const timeout = 5 * time.Minute
 
-// Reconcile brings a Transform one or more steps further.
-func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+// reconcile brings a Transform one or more steps further. It reports whether a step has failed.
+func (r *reconciler) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	t := &v1alpha1.Transform{}
 	if err := r.client.Get(ctx, req.NamespacedName, t); apierrors.IsNotFound(err) {
-		return reconcile.Result{}, r.forget(ctx, req.NamespacedName)
+		return reconcile.Result{}, false, r.forget(ctx, req.NamespacedName)
 	} else if err != nil {
-		return reconcile.Result{}, err
+		return reconcile.Result{}, false, err
 	}
 	s := &session{reconciler: r, key: req.NamespacedName, t: t, now: r.Now()}
 	defer func() { r.Metrics.Observed(s.key, &s.t.Status) }()
 	var err error
 	if s.p, err = r.platformOf(ctx, t); err != nil {
-		return reconcile.Result{}, err
+		return reconcile.Result{}, false, err
 	}
+	result, err := s.handle(ctx)
+	return result, s.failed, err
+}
+
+// handle does what the Transform needs.
+func (s *session) handle(ctx context.Context) (reconcile.Result, error) {
 	switch {
 	case s.isPaused():
 		return reconcile.Result{}, s.list(ctx)
-	case !t.DeletionTimestamp.IsZero():
+	case !s.t.DeletionTimestamp.IsZero():
 		return s.finish(ctx)
-	case !r.allowed(t.Namespace):
+	case !s.allowed(s.t.Namespace):
 		return s.written(reconcile.Result{}, s.notAllowed(ctx))
-	case controllerutil.AddFinalizer(t, v1alpha1.ManagerFinalizer):
+	case controllerutil.AddFinalizer(s.t, v1alpha1.ManagerFinalizer):
 		// The finalizer comes first: a CRD must not be left behind by a Transform that is
 		// deleted in the meantime.
 		return s.written(reconcile.Result{}, s.addFinalizer(ctx))

@@ -87,6 +87,8 @@ type session struct {
 	now time.Time
 	// soon is the time after which a Transform that is ready is reconciled, or 0.
 	soon time.Duration
+	// failed is set if a step failed, unlike one that only waits.
+	failed bool
 }
 
 // byDefinition is the index of Transforms by the names of their CRDs.

@@ -31,6 +31,7 @@ func (s *session) set(status *v1alpha1.TransformStatus, name string, value metav
 // blockedBy sets the status of a Transform that a step blocks. Conditions of later steps stay
 // those of the last good version.
 func (s *session) blockedBy(status *v1alpha1.TransformStatus, b *blocked) {
+	s.failed = b.stalled || b == s.p.block
 	for _, name := range steps {
 		if b.condition == "" || name == b.condition {
 			break
