@@ -6,6 +6,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
@@ -105,6 +107,18 @@ func (r *run) recordConditions() {
 	r.Metrics.Conditions(r.host.Owner().Namespace, r.host.Owner().Name, r.status.stored.Conditions)
 }
 
+// logReady logs a change of the condition Ready in the stored status. Messages that change with the
+// progress of nodes are no change.
+func (r *run) logReady(before, now []metav1.Condition) {
+	was, is := meta.FindStatusCondition(before, v1alpha1.ConditionReady), meta.FindStatusCondition(now, v1alpha1.ConditionReady)
+	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+		return
+	}
+	owner := r.host.Owner()
+	r.log.Info("the condition Ready of a graph has changed",
+		"namespace", owner.Namespace, "name", owner.Name, "status", is.Status, "reason", is.Reason, "message", is.Message)
+}
+
 // compose returns the status of the run in a phase. Owned is nil if the
 // inventory in the status stays as it is.
 func (r *run) compose(phase engine.Phase, owned *inventory.Inventory, now time.Time) *v1alpha1.ResourceGraphStatus {
@@ -184,6 +198,7 @@ func (r *run) write(next *v1alpha1.ResourceGraphStatus, owned *inventory.Invento
 		return func() {
 			r.status.end(r.now())
 			if err == nil {
+				r.logReady(from.Conditions, next.Conditions)
 				r.status.stored = *next
 				r.recordConditions()
 				r.host.graphWritten(version)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
@@ -32,7 +34,10 @@ func (s *session) fetch(ctx context.Context) (*blocked, error) {
 	}
 	p.generation, p.request, p.block, p.due = s.t.Generation, request, nil, time.Time{}
 	if err != nil {
-		return s.block(s.fetchFailed(s.t, err, p.failures)), nil
+		b := s.block(s.fetchFailed(s.t, err, p.failures))
+		log.FromContext(ctx).Info("the fetch of the module of a Transform has failed",
+			"transform", s.key.String(), "reason", b.reason, "error", b.message, "retryAfter", b.after.String())
+		return b, nil
 	}
 	if fetched.Moving {
 		p.due = s.now.Add(interval(s.t))

@@ -9,6 +9,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/event"
@@ -122,13 +123,15 @@ func (s *session) observed(status *v1alpha1.TransformStatus) {
 // without fractions of seconds.
 func sameStatus(a, b *v1alpha1.TransformStatus) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// report emits Events about the status that was written. Events with equal texts would hide
+// report logs and emits Events about the status that was written. Events with equal texts would hide
 // when something happened again, so only changes are reported.
-func (s *session) report(before *v1alpha1.Transform) {
+func (s *session) report(ctx context.Context, before *v1alpha1.Transform) {
 	was, is := condition(&before.Status, v1alpha1.ConditionReady), condition(&s.t.Status, v1alpha1.ConditionReady)
 	if was.Status == is.Status && was.Reason == is.Reason && was.Message == is.Message {
 		return
 	}
+	log.FromContext(ctx).Info("the condition Ready of a Transform has changed",
+		"transform", s.key.String(), "status", is.Status, "reason", is.Reason, "message", is.Message)
 	if is.Status == metav1.ConditionTrue {
 		s.emit(corev1.EventTypeNormal, "Ready", "Reconcile", is.Message)
 		return
@@ -163,7 +166,7 @@ func (s *session) writeStatus(ctx context.Context, next *v1alpha1.TransformStatu
 		s.t.Status = before.Status
 		return err
 	}
-	s.report(before)
+	s.report(ctx, before)
 	return nil
 }
 
