@@ -7,6 +7,7 @@ package config
 import (
 	"bytes"
 	"embed"
+	"regexp"
 	"slices"
 )
 
@@ -34,13 +35,15 @@ func ManagerWebhook() []byte { return component("webhook/manager") }
 
 // component returns the documents of a component in config/webhook.
 func component(dir string) []byte {
+	accounts := regexp.MustCompile("(?m)^- kind: ServiceAccount\n  name: .*\n")
 	var all [][]byte
 	for _, name := range []string{"role", "service", "configuration"} {
 		text, err := webhook.ReadFile(dir + "/" + name + ".yaml")
 		if err != nil {
 			panic(err) // can't happen: the file is embedded
 		}
-		all = append(all, text)
+		// The files leave it to kustomize to set the namespace of an account.
+		all = append(all, accounts.ReplaceAll(text, []byte("$0  namespace: pequod-system\n")))
 	}
 	return bytes.Join(all, []byte("---\n"))
 }

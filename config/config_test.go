@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"os"
@@ -334,6 +335,109 @@ func TestDefinitionsAreKept(t *testing.T) {
 		annotations := object(t, installed, "CustomResourceDefinition", name+".platform.pequod.io").GetAnnotations()
 		if annotations["argocd.argoproj.io/sync-options"] != "Prune=false" || annotations["kustomize.toolkit.fluxcd.io/prune"] != "disabled" {
 			t.Errorf("%s: annotations %v", name, annotations)
+		}
+	}
+}
+
+// TestPatches checks that patches find the objects of an installation by their names alone, as
+// those of the documents do, with the namespace that they are installed in, and in another one.
+func TestPatches(t *testing.T) {
+	const documented = `
+patches:
+  # Custom resource limits
+  - patch: |-
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: pequod-controller-manager
+      spec:
+        template:
+          spec:
+            containers:
+            - name: manager
+              resources:
+                limits:
+                  cpu: "1"
+                  memory: 512Mi
+                requests:
+                  cpu: 100m
+                  memory: 128Mi
+
+  # Custom replicas
+  - patch: |-
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: pequod-controller-manager
+      spec:
+        replicas: 2
+
+  # Arguments
+  - patch: |-
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: pequod-controller-manager
+      spec:
+        template:
+          spec:
+            containers:
+            - name: manager
+              args:
+              - --leader-elect=true
+              - --zap-log-level=debug
+`
+	for _, namespace := range []string{"pequod-system", "my-operators"} {
+		built := buildIn(t, "default", "namespace: "+namespace+documented)
+		var d appsv1.Deployment
+		convert(t, object(t, built, "Deployment", "pequod-controller-manager"), &d)
+		manager := d.Spec.Template.Spec.Containers[0]
+		if d.Namespace != namespace || *d.Spec.Replicas != 2 || manager.Resources.Limits.Cpu().String() != "1" || !slices.Equal(manager.Args, []string{"--leader-elect=true", "--zap-log-level=debug"}) {
+			t.Errorf("in %s, the patches made %d replicas with %v and the arguments %q, in %s", namespace, *d.Spec.Replicas, manager.Resources.Limits, manager.Args, d.Namespace)
+		}
+	}
+
+	// Each object can be patched by its name, and by its name and its namespace.
+	for dir, installed := range map[string][]byte{"applier": config.Applier, "default": config.Operator, "actions": config.Actions} {
+		var patches strings.Builder
+		patched := 0
+		for doc := range strings.SplitSeq(string(installed), "\n---\n") {
+			var meta metav1.PartialObjectMetadata
+			if err := yaml.Unmarshal([]byte(doc), &meta); err != nil {
+				t.Fatal(err)
+			}
+			namespaces := []string{""}
+			if meta.Namespace != "" {
+				namespaces = append(namespaces, "namespace: "+meta.Namespace+", ")
+			}
+			for i, namespace := range namespaces {
+				patched++
+				fmt.Fprintf(&patches, "- patch: '{apiVersion: %s, kind: %s, metadata: {%sname: %q, annotations: {patch-%d: done}}}'\n",
+					meta.APIVersion, meta.Kind, namespace, meta.Name, i)
+			}
+		}
+		built := buildIn(t, dir, "patches:\n"+patches.String())
+		if got := bytes.Count(built, []byte(": done\n")); got != patched {
+			t.Errorf("config/%s: %d patches have an effect, want %d", dir, got, patched)
+		}
+	}
+}
+
+// TestComponentsMove checks that the roles of components are bound to the accounts of an
+// installation in another namespace.
+func TestComponentsMove(t *testing.T) {
+	for dir, components := range map[string][]string{
+		"applier": {"webhook"}, "default": {"webhook/manager"}, "actions": {"actions/components/history", "actions/components/notifications"},
+	} {
+		built := buildIn(t, dir, "namespace: my-operators\ncomponents: [../"+strings.Join(components, ", ../")+"]\n")
+		if bytes.Contains(built, []byte("namespace: pequod-system")) {
+			t.Errorf("config/%s with %v: something is left in pequod-system", dir, components)
+		}
+	}
+	// Without kustomize, pequod install and tests apply the documents as they are.
+	for _, text := range [][]byte{config.Webhook(), config.ManagerWebhook()} {
+		if accounts, namespaces := bytes.Count(text, []byte("- kind: ServiceAccount\n")), bytes.Count(text, []byte("\n  namespace: pequod-system\n---\n")); accounts != namespaces {
+			t.Errorf("%d subjects, and %d of them with a namespace:\n%s", accounts, namespaces, text)
 		}
 	}
 }
