@@ -24,6 +24,7 @@ func CompleteGraphNames(env command.Env, f *ConnectionFlags, namespace *string) 
 		if err := settings.Apply(cmd, env); err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
+		f.DefaultNamespace(namespace)
 		a, err := f.Connect(func(string) {})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError

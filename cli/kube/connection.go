@@ -3,6 +3,7 @@
 //   - connection.go: the connection flags of kubectl, and the connection
 //   - usage.go: the help of these flags
 //   - timeout.go: --request-timeout
+//   - namespace.go: the namespace of the kubeconfig's context
 //   - configmaps.go: the modules in ConfigMaps
 //   - foreign.go: the reader of the inventories of other tools
 //   - fallback.go: comparison without the right to send dry runs

@@ -85,6 +85,7 @@ inventory is left behind; and 1 otherwise.`,
 	o.RenderFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
 	o.AlsoGraphs(cmd)
+	kube.FollowContext(cmd)
 	cmd.Flags().StringArrayVar(&o.from, "from", nil, "inventory of another tool, as TOOL:NAMESPACE/NAME: only its objects are listed; can be repeated")
 	command.Must(cmd.RegisterFlagCompletionFunc("from", cobra.NoFileCompletions))
 	cmd.Flags().BoolVar(&o.write, "write", false, "add the objects to spec.adopt in the files of the graphs")
@@ -108,6 +109,7 @@ inventory is left behind; and 1 otherwise.`,
 // Finding nothing is ExitNo. A node that couldn't be checked is ExitUnknown,
 // because it may be an object to adopt.
 func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
+	o.DefaultNamespace(&o.Namespace)
 	sources, err := parseSources(o.from, o.Namespace)
 	if err != nil {
 		return err

@@ -55,7 +55,8 @@ that an earlier run applied and the graph no longer lists.
 
 Documents that are ResourceGraphs are applied as they are; all others are rendered as
 instances. Graphs are applied concurrently. The namespace of a graph is
-metadata.namespace, or --namespace if that is empty. The objects that a graph owns are
+metadata.namespace, or --namespace if that is empty, which is by default that of the
+kubeconfig's context. The objects that a graph owns are
 recorded there, in the ConfigMap pequod-inventory-GRAPH. If a run is interrupted, the
 next one finishes its work.
 
@@ -90,6 +91,7 @@ finished and recorded; a second interrupt exits at once.`,
 	o.RunFlags.AddFlags(cmd, "wait until everything is ready and pruned; otherwise exit when everything is applied")
 	fl := cmd.Flags()
 	o.AlsoGraphs(cmd)
+	kube.FollowContext(cmd)
 	fl.BoolVar(&o.prune, "prune", true, "when everything is ready, delete objects that the graph no longer lists")
 	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "allow a graph without nodes to delete everything that it owns")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers")
@@ -117,6 +119,7 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	if o.dryRun != "none" && o.Output != "text" {
 		return errors.New("--dry-run only supports -o text; for JSON use pequod diff")
 	}
+	o.DefaultNamespace(&o.Namespace)
 	o.Modules.Options.ConfigMaps = o.ConfigMaps(kube.PrintWarnings(env.Err), o.Namespace)
 	graphs, err := o.ReadGraphs(ctx, env)
 	if err != nil {

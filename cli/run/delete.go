@@ -88,6 +88,7 @@ in time or cannot be deleted; 2 if the cluster could not be reached.`,
 	o.RunFlags.AddFlags(cmd, "wait until everything is gone; otherwise exit when all deletions are requested")
 	fl := cmd.Flags()
 	o.AlsoGraphs(cmd)
+	kube.FollowContext(cmd)
 	command.Choice(cmd, &o.cascade, "cascade", "", "foreground", cascades, "deletion of dependents such as Pods: foreground, background or orphan")
 	fl.BoolVar(&o.orphan, "orphan", false, "release all objects instead of deleting them")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every deletion) or client (only look up which objects exist)")
@@ -106,6 +107,7 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 	if o.dryRun != "none" && o.Output != "text" {
 		return errors.New("--dry-run only supports -o text")
 	}
+	o.DefaultNamespace(&o.Namespace)
 	owners, err := o.owners(ctx, env, names)
 	if err != nil {
 		return err

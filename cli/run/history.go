@@ -86,6 +86,7 @@ no ResourceGraph for it.`,
 			if err := o.rows.check(len(args) > 0); err != nil {
 				return err
 			}
+			o.DefaultNamespace(&o.namespace)
 			switch {
 			case o.allNamespaces && (len(args) > 0 || cmd.Flags().Changed("namespace")):
 				return errors.New("-A cannot be combined with a name or -n")
@@ -106,7 +107,8 @@ no ResourceGraph for it.`,
 		},
 	}
 	o.ConnectionFlags.AddFlags(cmd)
-	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the graph")
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the graph")
+	kube.FollowContext(cmd)
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
 	output.Choice(cmd, &o.output, "text", historyFormats)
 	fl := cmd.Flags()

@@ -59,7 +59,8 @@ not be reached or has no such object, or if the object is suspended.`,
 	}
 	o.ConnectionFlags.AddFlags(cmd)
 	fl := cmd.Flags()
-	fl.StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the object")
+	fl.StringVarP(&o.namespace, "namespace", "n", "", "namespace of the object")
+	kube.FollowContext(cmd)
 	fl.BoolVar(&o.wait, "wait", false, "wait until the object is ready or has failed")
 	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "time limit of --wait; 0 means no limit")
 	names := kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.namespace)
@@ -77,6 +78,7 @@ func (o *reconcileOptions) run(ctx context.Context, env command.Env, args []stri
 	if o.timeout < 0 {
 		return errors.New("--timeout: must not be negative")
 	}
+	o.DefaultNamespace(&o.namespace)
 	if err := kube.CheckNames(o.namespace, nil); err != nil {
 		return err
 	}

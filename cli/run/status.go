@@ -124,6 +124,7 @@ and for graphs as nodes.`,
 	fl := cmd.Flags()
 	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; can be repeated"
 	fl.Lookup("namespace").Usage = "namespace of the named graphs and objects, and of graphs and instances without metadata.namespace"
+	kube.FollowContext(cmd)
 	output.Choice(cmd, &o.output, "text", statusFormats)
 	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
 	fl.BoolVarP(&o.watch, "watch", "w", false, "show changes until an interrupt")
@@ -136,6 +137,7 @@ and for graphs as nodes.`,
 // run checks the flags and picks the mode. For the current state, it reads all
 // graphs and objects and then prints one report. The exit code is 1 if one is not ready.
 func (o *statusOptions) run(ctx context.Context, env command.Env, args []string) error {
+	o.DefaultNamespace(&o.Namespace)
 	names, err := parseStatusNames(args, o.Namespace)
 	if err != nil {
 		return err
