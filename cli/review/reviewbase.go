@@ -31,7 +31,7 @@ func (o *reviewOptions) renderBase(ctx context.Context, cmd *cobra.Command, env 
 	if rev == "" {
 		var err error
 		if rev, err = gitfs.DefaultBranch(ctx); err != nil {
-			return nil, fmt.Errorf("%w; name the base with --base", err)
+			return nil, fmt.Errorf("%w; or name the base with --base", err)
 		}
 	}
 	commit, err := gitfs.MergeBase(ctx, rev)

@@ -37,13 +37,17 @@ func Locate(ctx context.Context) (Place, error) {
 func DefaultBranch(ctx context.Context) (string, error) {
 	if out, err := Git(ctx, "", "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"); err == nil {
 		return strings.TrimSpace(string(out)), nil
+	} else if !isAbsent(err) {
+		return "", err
 	}
 	for _, name := range []string{"origin/main", "origin/master", "main", "master"} {
 		if _, err := Git(ctx, "", "rev-parse", "--verify", "--quiet", name+"^{commit}"); err == nil {
 			return name, nil
+		} else if !isAbsent(err) {
+			return "", err
 		}
 	}
-	return "", errors.New("no branch origin/HEAD, main or master")
+	return "", missing(ctx, "no branch origin/HEAD, main or master")
 }
 
 // MergeBase returns the full name of the best common ancestor of HEAD and a revision.
@@ -53,14 +57,14 @@ func MergeBase(ctx context.Context, rev string) (string, error) {
 		return "", fmt.Errorf("%q is not a git revision", rev)
 	}
 	if _, err := Git(ctx, "", "rev-parse", "--verify", "--quiet", rev+"^{commit}"); err != nil {
-		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
-			return "", fmt.Errorf("no git revision %q", rev)
+		if isAbsent(err) {
+			return "", missing(ctx, fmt.Sprintf("no git revision %q", rev))
 		}
 		return "", err
 	}
 	out, err := Git(ctx, "", "merge-base", "HEAD", rev)
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return "", fmt.Errorf("HEAD and %s have no common commit; a shallow clone lacks it: fetch more of the history", rev)
+	if isAbsent(err) {
+		return "", missing(ctx, fmt.Sprintf("HEAD and %s have no common commit", rev))
 	}
 	return strings.TrimSpace(string(out)), err
 }

@@ -117,9 +117,59 @@ func TestMergeBase(t *testing.T) {
 	if got, err := MergeBase(t.Context(), "main"); err != nil || got != one {
 		t.Errorf("%s, %v; want %s", got, err, one)
 	}
-	for rev, want := range map[string]string{"nope": `no git revision "nope"`, "--all": `"--all" is not a git revision`} {
+	for rev, want := range map[string]string{"nope": `no git revision "nope"; if the remote repository has it, fetch it first`, "--all": `"--all" is not a git revision`} {
 		if _, err := MergeBase(t.Context(), rev); err == nil || err.Error() != want {
 			t.Errorf("%s: %v; want %s", rev, err, want)
+		}
+	}
+}
+
+// Pipelines clone a single commit, without the branch that a change is merged into.
+func TestShallowClone(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "one")
+	git(t, dir, "checkout", "-qb", "change")
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "two")
+	clone := t.TempDir()
+	git(t, clone, "init", "-q", "-b", "work")
+	git(t, clone, "remote", "add", "origin", "file://"+dir)
+	git(t, clone, "fetch", "-q", "--depth=1", "origin", "change")
+	git(t, clone, "checkout", "-q", "--detach", "FETCH_HEAD")
+	t.Chdir(clone)
+	const cure = "; this clone is shallow: run 'git fetch --unshallow origin', or set fetch-depth: 0 for actions/checkout, or GIT_DEPTH: 0 in GitLab"
+	_, err := DefaultBranch(t.Context())
+	wantError(t, err, "no branch origin/HEAD, main or master"+cure)
+	_, err = MergeBase(t.Context(), "main")
+	wantError(t, err, `no git revision "main"`+cure)
+	_, err = Open(t.Context(), "main")
+	wantError(t, err, `no git revision "main"`+cure)
+	git(t, clone, "fetch", "-q", "--depth=1", "origin", "main:refs/remotes/origin/main")
+	_, err = MergeBase(t.Context(), "origin/main")
+	wantError(t, err, "HEAD and origin/main have no common commit"+cure)
+	git(t, clone, "fetch", "-q", "--unshallow", "origin")
+	if _, err := MergeBase(t.Context(), "origin/main"); err != nil {
+		t.Error(err)
+	}
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v; want %s", err, want)
+	}
+}
+
+// What git says after "fatal: " stays, with the commands that it names.
+func TestOneLine(t *testing.T) {
+	for said, want := range map[string]string{
+		"": "",
+		"fatal: not a git repository (or any of the parent directories): .git\n":                                                                                                "not a git repository (or any of the parent directories): .git",
+		"warning: x\nfatal: detected dubious ownership in repository at '/r'\nTo add an exception for this directory, call:\n\n\tgit config --global --add safe.directory /r\n": "detected dubious ownership in repository at '/r'; To add an exception for this directory, call: git config --global --add safe.directory /r",
+		"error: no such remote\n": "error: no such remote",
+	} {
+		if got := oneLine(said); got != want {
+			t.Errorf("%q: %q; want %q", said, got, want)
 		}
 	}
 }

@@ -2,9 +2,7 @@ package gitfs
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -62,8 +60,8 @@ func Open(ctx context.Context, rev string) (*Revision, error) {
 		return nil, fmt.Errorf("%q is not a git revision", rev)
 	}
 	object, err := run("rev-parse", "--verify", "--quiet", rev+"^{tree}")
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return nil, fmt.Errorf("no git revision %q", rev)
+	if isAbsent(err) {
+		return nil, missing(ctx, fmt.Sprintf("no git revision %q", rev))
 	}
 	if err != nil {
 		return nil, err
