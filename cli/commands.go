@@ -57,7 +57,8 @@ Every flag can have a default in a file pequod.yaml and in the environment:
 --eval-timeout is eval-timeout in the file and PEQUOD_EVAL_TIMEOUT in the
 environment. Flags win over the environment, and the environment over files.
 The file of a repository is looked for in the working directory and above it, up
-to the git root or the home directory, and ignored if it belongs to another user.
+to the git root or the home directory. One of another user is an error, as in a
+container with a mounted checkout, unless PEQUOD_TRUST_UID is the ID of that user.
 It cannot set flags that choose the cluster, the identity, the image to install
 or consent, such as --kubeconfig and --yes, and its paths cannot leave the
 repository. Your own file, ~/.config/pequod/config.yaml or pequod/config.yaml in

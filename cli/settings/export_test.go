@@ -6,8 +6,11 @@ var RepositoryFlags = repositoryFlags
 // CheckType is checkType for tests.
 var CheckType = checkType
 
-// FindConfig is findConfig for tests.
+// FindConfig returns the nearest pequod.yaml of a directory, for tests.
 func FindConfig(dir, home string, me int, owner func(string) (int, bool)) (file, repository string, err error) {
-	found, err := findConfig(dir, home, ownership{uid: owner, self: []int{me}})
-	return found.path, found.repository, err
+	found, err := search(dir, home, ownership{uid: owner, self: []int{me}}).configs(1)
+	if err != nil || len(found) == 0 {
+		return "", "", err
+	}
+	return found[0].path, found[0].repository, nil
 }

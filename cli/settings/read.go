@@ -197,9 +197,13 @@ func (c *configReader) path(v string) (string, error) {
 }
 
 // shownPath returns file relative to the working directory if that is possible;
-// it is not possible between drives on Windows.
+// it is not possible between drives on Windows. The working directory may be known by a
+// link, but the system follows ".." from where the link leads.
 func shownPath(file string) string {
 	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
 	if err != nil {
 		return file
 	}

@@ -27,16 +27,19 @@ func isRule(key string) bool { return key == AllowKey || key == VerifyKey }
 // above it, and of the user's own file. Unlike a flag, no rule takes precedence over
 // another: a directory of a repository can't weaken the rules of its root.
 func Rules(env command.Env) ([]trust.Rules, error) {
-	dir, err := directory(env)
+	above, err := placeOf(env)
 	if err != nil {
 		return nil, err
 	}
-	home := variable(env, "HOME", "USERPROFILE")
-	files, err := findConfigs(dir, home, ownership{uid: ownerOf, self: selves(env)}, -1)
+	files, err := above.configs(-1)
 	if err != nil {
 		return nil, err
 	}
-	if user := userFile(env, home); isFile(user) {
+	user, err := userFile(env)
+	if err != nil {
+		return nil, err
+	}
+	if user != "" {
 		files = append(files, configFile{path: user})
 	}
 	var all []trust.Rules

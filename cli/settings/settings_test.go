@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -136,23 +137,33 @@ func TestFindConfig(t *testing.T) {
 		root    string         // the directory that its paths must stay in
 		wantErr string
 	}{
-		"here":                 {files: []string{"home/repo/pequod.yaml"}, dir: "home/repo", want: "home/repo/pequod.yaml", root: "home/repo"},
-		"above":                {files: []string{"home/repo/pequod.yaml", "home/repo/a/b/"}, dir: "home/repo/a/b", want: "home/repo/pequod.yaml", root: "home/repo"},
-		"below the git root":   {files: []string{"home/repo/.git/", "home/repo/a/pequod.yaml", "home/repo/a/b/"}, dir: "home/repo/a/b", want: "home/repo/a/pequod.yaml", root: "home/repo"},
-		"in the git root":      {files: []string{"home/repo/.git/", "home/repo/pequod.yaml", "home/repo/a/"}, dir: "home/repo/a", want: "home/repo/pequod.yaml", root: "home/repo"},
-		"above the git root":   {files: []string{"home/pequod.yaml", "home/repo/.git/", "home/repo/a/"}, dir: "home/repo/a"},
-		"above a worktree":     {files: []string{"home/pequod.yaml", "home/repo/.git", "home/repo/a/"}, dir: "home/repo/a"},
-		"in the home":          {files: []string{"home/pequod.yaml", "home/repo/"}, dir: "home/repo", want: "home/pequod.yaml", root: "home"},
-		"above the home":       {files: []string{"pequod.yaml", "home/repo/"}, dir: "home/repo"},
-		"of root":              {files: []string{"shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared": 0, "shared/pequod.yaml": 0}, want: "shared/pequod.yaml", root: "shared"},
-		"file of another":      {files: []string{"shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared/pequod.yaml": other}},
-		"beyond that":          {files: []string{"pequod.yaml", "shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared/pequod.yaml": other}},
-		"directory of another": {files: []string{"shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared": other}},
+		"here":               {files: []string{"home/repo/pequod.yaml"}, dir: "home/repo", want: "home/repo/pequod.yaml", root: "home/repo"},
+		"above":              {files: []string{"home/repo/pequod.yaml", "home/repo/a/b/"}, dir: "home/repo/a/b", want: "home/repo/pequod.yaml", root: "home/repo"},
+		"below the git root": {files: []string{"home/repo/.git/", "home/repo/a/pequod.yaml", "home/repo/a/b/"}, dir: "home/repo/a/b", want: "home/repo/a/pequod.yaml", root: "home/repo"},
+		"in the git root":    {files: []string{"home/repo/.git/", "home/repo/pequod.yaml", "home/repo/a/"}, dir: "home/repo/a", want: "home/repo/pequod.yaml", root: "home/repo"},
+		"above the git root": {files: []string{"home/pequod.yaml", "home/repo/.git/", "home/repo/a/"}, dir: "home/repo/a"},
+		"above a worktree":   {files: []string{"home/pequod.yaml", "home/repo/.git", "home/repo/a/"}, dir: "home/repo/a"},
+		"in the home":        {files: []string{"home/pequod.yaml", "home/repo/"}, dir: "home/repo", want: "home/pequod.yaml", root: "home"},
+		"above the home":     {files: []string{"pequod.yaml", "home/repo/"}, dir: "home/repo"},
+		"of root":            {files: []string{"shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared": 0, "shared/pequod.yaml": 0}, want: "shared/pequod.yaml", root: "shared"},
+		"file of another": {files: []string{"shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared/pequod.yaml": other},
+			wantErr: "shared/pequod.yaml: belongs to another user; run pequod as that user, or set PEQUOD_TRUST_UID=2000 if you trust them"},
+		"directory of another": {files: []string{"shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared": other}, want: "shared/pequod.yaml", root: "shared"},
 		"checkout of another": {files: []string{"ci/.git/", "ci/pequod.yaml"}, dir: "ci", owners: map[string]int{"ci": other, "ci/pequod.yaml": other},
-			wantErr: "ci/pequod.yaml: belongs to another user; run pequod as that user, or set PEQUOD_TRUST_UID=2000"},
-		"link inside":     {files: []string{"repo/.git/", "repo/a/", "repo/b.yaml"}, links: [][2]string{{"../b.yaml", "repo/a/pequod.yaml"}}, dir: "repo/a", want: "repo/a/pequod.yaml", root: "repo"},
-		"link out":        {files: []string{"repo/.git/", "b.yaml"}, links: [][2]string{{"../b.yaml", "repo/pequod.yaml"}}, dir: "repo", wantErr: "repo/pequod.yaml: is a link that leads out of the repository"},
-		"link of another": {files: []string{"shared/x/", "home/b.yaml"}, links: [][2]string{{"../home/b.yaml", "shared/pequod.yaml"}}, dir: "shared/x", owners: map[string]int{"shared/pequod.yaml": other}},
+			wantErr: "ci/pequod.yaml: belongs to another user; run pequod as that user, or set PEQUOD_TRUST_UID=2000 if you trust them"},
+		"below a checkout of another": {files: []string{"ci/.git/", "ci/pequod.yaml", "ci/a/b/"}, dir: "ci/a/b",
+			owners:  map[string]int{"ci": other, "ci/.git": other, "ci/pequod.yaml": other, "ci/a": other, "ci/a/b": other},
+			wantErr: "ci/pequod.yaml: belongs to another user; run pequod as that user, or set PEQUOD_TRUST_UID=2000 if you trust them"},
+		"git root of another hides nothing": {files: []string{"repo/.git/", "repo/pequod.yaml", "repo/open/.git/", "repo/open/x/"}, dir: "repo/open/x",
+			owners: map[string]int{"repo/open/.git": other}, want: "repo/pequod.yaml", root: "repo"},
+		"git root of another":   {files: []string{"ci/.git/", "ci/a/pequod.yaml"}, dir: "ci/a", owners: map[string]int{"ci": other, "ci/.git": other}, want: "ci/a/pequod.yaml", root: "ci"},
+		"above another's, mine": {files: []string{"pequod.yaml", "mine/.git/", "mine/x/"}, dir: "mine/x", owners: map[string]int{"pequod.yaml": other}},
+		"directory":             {files: []string{"repo/pequod.yaml/"}, dir: "repo", wantErr: "repo/pequod.yaml: is not a file"},
+		"link to nothing":       {files: []string{"repo/.git/"}, links: [][2]string{{"x.yaml", "repo/pequod.yaml"}}, dir: "repo", wantErr: "TOP/repo/pequod.yaml: no such file or directory"},
+		"link inside":           {files: []string{"repo/.git/", "repo/a/", "repo/b.yaml"}, links: [][2]string{{"../b.yaml", "repo/a/pequod.yaml"}}, dir: "repo/a", want: "repo/a/pequod.yaml", root: "repo"},
+		"link out":              {files: []string{"repo/.git/", "b.yaml"}, links: [][2]string{{"../b.yaml", "repo/pequod.yaml"}}, dir: "repo", wantErr: "repo/pequod.yaml: is a link that leads out of the repository"},
+		"link of another": {files: []string{"shared/x/", "home/b.yaml"}, links: [][2]string{{"../home/b.yaml", "shared/pequod.yaml"}}, dir: "shared/x", owners: map[string]int{"shared/pequod.yaml": other},
+			wantErr: "shared/pequod.yaml: belongs to another user; run pequod as that user, or set PEQUOD_TRUST_UID=2000 if you trust them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			top := t.TempDir()
@@ -178,7 +189,7 @@ func TestFindConfig(t *testing.T) {
 				return me, true
 			}
 			file, root, err := settings.FindConfig(at(test.dir), at("home"), me, owner)
-			if got := message(err); got != test.wantErr {
+			if got := strings.ReplaceAll(message(err), filepath.ToSlash(top), "TOP"); got != test.wantErr {
 				t.Fatalf("error %q; want %q", got, test.wantErr)
 			}
 			if want := absent(at, test.want); file != want {
