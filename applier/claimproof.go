@@ -51,7 +51,7 @@ func (a *Applier) checkClaim(ctx context.Context, action engine.Action, from inv
 	refuse := func(reason string) error {
 		return &engine.Failure{Reason: engine.ReasonClaimRefused, Terminal: true, Message: reason}
 	}
-	rg, err := a.storedGraph(ctx, to)
+	rg, err := a.StoredGraph(ctx, to)
 	switch {
 	case err != nil:
 		return cluster.Classify(err)

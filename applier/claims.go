@@ -39,7 +39,7 @@ func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []
 			revision = inv.Revision
 		}
 	}
-	stored, err := a.storedGraphs(ctx, owner.Namespace)
+	stored, err := a.StoredGraphs(ctx, owner.Namespace)
 	if err != nil {
 		return inventory.Claims{}, "", err
 	}
@@ -85,9 +85,9 @@ func handsOver(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, n
 	}
 }
 
-// storedGraphs returns the ResourceGraphs of a namespace. There are none if the cluster doesn't
+// StoredGraphs returns the ResourceGraphs of a namespace. There are none if the cluster doesn't
 // serve the kind.
-func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alpha1.ResourceGraph, error) {
+func (a *Applier) StoredGraphs(ctx context.Context, namespace string) ([]*v1alpha1.ResourceGraph, error) {
 	list, err := a.Client.List(ctx, cluster.Selection{GVK: resourceGraphs, Namespace: namespace})
 	var noKind *cluster.NoKindError
 	if errors.As(err, &noKind) {
@@ -107,9 +107,9 @@ func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alph
 	return graphs, nil
 }
 
-// storedGraph reads a ResourceGraph from the cluster. It is nil if there is none,
+// StoredGraph reads a ResourceGraph from the cluster. It is nil if there is none,
 // or if the cluster doesn't serve the kind.
-func (a *Applier) storedGraph(ctx context.Context, owner inventory.Owner) (*v1alpha1.ResourceGraph, error) {
+func (a *Applier) StoredGraph(ctx context.Context, owner inventory.Owner) (*v1alpha1.ResourceGraph, error) {
 	key := inventory.Key{Group: resourceGraphs.Group, Kind: resourceGraphs.Kind, Namespace: owner.Namespace, Name: owner.Name}
 	obj, err := a.Client.Get(ctx, key, resourceGraphs.Version)
 	var noKind *cluster.NoKindError

@@ -93,7 +93,7 @@ func (a *Applier) recoverInventory(ctx context.Context, inv *inventory.Inventory
 	}
 	found := search{missed: missed}
 	var managers []string
-	if rg, err := a.storedGraph(ctx, inv.Owner); err == nil && rg != nil {
+	if rg, err := a.StoredGraph(ctx, inv.Owner); err == nil && rg != nil {
 		managers = engine.Managers(rg)
 	}
 	known := make(map[inventory.Key]bool, len(inv.Entries))

@@ -23,7 +23,7 @@ var ErrNoHistory = errors.New("has no history: there is no ResourceGraph in the 
 // last v1alpha1.MaxHistory of them. A graph that wasn't executed yet has none. The
 // errors are [ErrNoHistory] and [ErrNoGraph].
 func (a *Applier) History(ctx context.Context, owner inventory.Owner) ([]v1alpha1.Revision, error) {
-	rg, err := a.storedGraph(ctx, owner)
+	rg, err := a.StoredGraph(ctx, owner)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (a *Applier) StatusOf(ctx context.Context, owner inventory.Owner) (*State, 
 	if err != nil && !errors.As(err, &distant) {
 		return nil, err
 	}
-	rg, err := a.storedGraph(ctx, owner)
+	rg, err := a.StoredGraph(ctx, owner)
 	switch {
 	case err != nil:
 		return nil, err

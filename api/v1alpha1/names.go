@@ -114,3 +114,11 @@ func shorten(name, hash string) string {
 	}
 	return name + "-" + hash
 }
+
+// MayBeGraphName reports whether [GraphName] may have made the name of a graph from the name of
+// an instance. Which kind the instance has can't be told from the names.
+func MayBeGraphName(graph, instance string) bool {
+	hash := graph[strings.LastIndexByte(graph, '-')+1:]
+	_, err := hex.DecodeString(hash)
+	return err == nil && len(hash) == 8 && hash == strings.ToLower(hash) && shorten(instance, hash) == graph
+}

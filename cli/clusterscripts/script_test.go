@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +36,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"pequod": func() { os.Exit(cli.Main()) }})
 }
 
+// own are the scripts with an applier, or with definitions that others must not see.
+var own = []string{"action_approve", "diff_graphs", "executed", "history", "names", "reconcile", "status_actions", "status_list"}
+
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -45,7 +49,7 @@ func TestScripts(t *testing.T) {
 			t.Parallel()
 			start := harness.Start
 			// An installation, be it only of the CRDs, affects the whole cluster.
-			if base := filepath.Base(file); strings.HasPrefix(base, "install") || base == "history.txtar" || base == "reconcile.txtar" || base == "action_approve.txtar" || base == "status_actions.txtar" {
+			if base := filepath.Base(file); strings.HasPrefix(base, "install") || slices.Contains(own, strings.TrimSuffix(base, ".txtar")) {
 				start = harness.StartOwn
 			}
 			c := start(t)

@@ -11,6 +11,7 @@
 //   - warnings.go: warnings of the API server, each once
 //   - completion.go: completion of graph names
 //   - typename.go: objects that are named as for kubectl
+//   - graphname.go: graphs by their names, their instances and their objects
 //
 // [ConnectionFlags] is the entry point. Creating a connection sends no request;
 // errors show up with the first one. They are errors for [Error]. Typical use:

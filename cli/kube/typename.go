@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -102,25 +101,18 @@ func (f *ConnectionFlags) kindOf(kind string) (schema.GroupVersionKind, error) {
 	return gvk, Error(err)
 }
 
-// ErrNotPequods means that a type is not one that Pequod reconciles.
-var ErrNotPequods = errors.New("is not a kind that Pequod reconciles: it is neither one of its own kinds nor of a Transform")
-
-// CheckReconciled returns [ErrNotPequods] unless the kind of the object is one of Pequod's or
-// was generated for a Transform. If the definition can't be read, it may be.
-func CheckReconciled(ctx context.Context, client *cluster.Client, o Object) error {
-	if o.GVK.Group == v1alpha1.Group {
-		return nil
+// IsInstance reports whether an object exists and its kind was generated for a Transform. If the
+// definition of the kind can't be read, it may have been.
+func IsInstance(ctx context.Context, client *cluster.Client, o Object) (bool, error) {
+	live, err := client.Get(ctx, o.Key, o.GVK.Version)
+	if err != nil || live == nil {
+		return false, Error(err)
 	}
 	definition, err := client.Get(ctx, inventory.Key{
 		Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: o.Kind.Resource.GroupResource().String(),
 	}, "v1")
-	switch {
-	case apierrors.IsForbidden(err):
-		return nil
-	case err != nil:
-		return Error(err)
-	case definition == nil || definition.GetLabels()[v1alpha1.LabelTransform] == "":
-		return fmt.Errorf("%s %w", o.GVK.GroupKind(), ErrNotPequods)
+	if apierrors.IsForbidden(err) {
+		return true, nil
 	}
-	return nil
+	return definition != nil && definition.GetLabels()[v1alpha1.LabelTransform] != "", Error(err)
 }

@@ -57,14 +57,15 @@ var propagations = map[string]cluster.Propagation{
 func newDeleteCommand(env command.Env) *cobra.Command {
 	o := &deleteOptions{}
 	cmd := &cobra.Command{
-		Use:   "delete (NAME ... | -f FILENAME)",
+		Use:   "delete (NAME ... | KIND/NAME ... | -f FILENAME)",
 		Short: "Delete everything that graphs own from a cluster",
 		Long: `Delete everything that graphs own from a cluster, in reverse order: an object is
 deleted when all objects that depend on it are gone. The inventory in the cluster
 lists what a graph owns. Files only name the graph, so an instance needs no platform
 here. If the inventory is lost, the objects are found by their labels.
 
-A graph is named by NAME and --namespace, by its own document, or by its instance.
+A graph is named by NAME and --namespace, by its own document, or by its instance. NAME is
+that of the graph or of its instance, or KIND/NAME of the instance or of an object of the graph.
 Objects with deletionPolicy Orphan, by default PersistentVolumeClaims, Namespaces and
 CustomResourceDefinitions, stay in the cluster and are released: they lose the labels
 and the field ownership of the graph. The same holds for objects that are annotated to
@@ -80,7 +81,7 @@ Pods are, so that objects that the Pods need outlive them.
 The exit code is 0 if everything is gone or nothing existed; 1 if something is not gone
 in time or cannot be deleted; 2 if the cluster could not be reached.`,
 		Example: `  pequod delete -f app.yaml -n shop
-  pequod delete web-3f2a91c0 -n shop --timeout 10m`,
+  pequod delete web -n shop --timeout 10m`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args) },
 	}
 	o.FileFlags.AddFlags(cmd)
@@ -112,15 +113,26 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 	if err != nil {
 		return err
 	}
-	if o.dryRun != "none" {
-		return o.runDry(ctx, env, owners)
-	}
-	var sink progress.Sink
-	a, err := o.Connect(func(text string) { sink.Warn(text) })
+	// Warnings of the API server go to stderr until the display of progress is open.
+	warned := kube.PrintWarnings(env.Err)
+	a, err := o.Connect(func(text string) { warned(text) })
 	if err != nil {
 		return err
 	}
-	sink = o.OpenSink(env, progress.GraphsOf(owners)) // before the first request, which may cause a warning
+	for _, name := range names {
+		owner, err := o.Graph(ctx, a, name, o.Namespace)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(owners, owner) {
+			owners = append(owners, owner)
+		}
+	}
+	if o.dryRun != "none" {
+		return o.runDry(ctx, env, a, owners)
+	}
+	sink := o.OpenSink(env, progress.GraphsOf(owners))
+	warned = sink.Warn
 	a.Client.Propagation = propagations[o.cascade]
 	ends := execute.RunEach(ctx, sink, progress.Delete, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
@@ -140,19 +152,15 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 }
 
 // runDry prints the effects of a deletion with the same flags.
-func (o *deleteOptions) runDry(ctx context.Context, env command.Env, owners []inventory.Owner) error {
-	a, err := o.Connect(kube.PrintWarnings(env.Err))
-	if err != nil {
-		return err
-	}
+func (o *deleteOptions) runDry(ctx context.Context, env command.Env, a *applier.Applier, owners []inventory.Owner) error {
 	a.Client.Propagation = propagations[o.cascade]
 	var opts applier.PlanOptions
 	opts.Orphan = o.orphan
 	return execute.DryRunDelete(ctx, env, a, owners, o.dryRun, opts)
 }
 
-// owners returns the graphs to delete, each once: those of names, or of the
-// documents of -f. An instance and its ResourceGraph name the same graph and may
+// owners returns the graphs of the documents of -f, each once. Names are only checked: the cluster
+// resolves them. An instance and its ResourceGraph name the same graph and may
 // both be in the input. No graph at all is an error.
 func (o *deleteOptions) owners(ctx context.Context, env command.Env, names []string) ([]inventory.Owner, error) {
 	switch {
@@ -161,20 +169,17 @@ func (o *deleteOptions) owners(ctx context.Context, env command.Env, names []str
 	case len(names) == 0 && len(o.Filenames) == 0:
 		return nil, errors.New("no graph given; specify names, or files of graphs or instances with -f")
 	}
-	if err := kube.CheckNames(o.Namespace, names); err != nil {
+	if err := kube.CheckGraphArgs(o.Namespace, names); err != nil {
 		return nil, err
+	}
+	if len(names) > 0 {
+		return nil, nil
 	}
 	var owners []inventory.Owner
 	add := func(owner inventory.Owner) {
 		if !slices.Contains(owners, owner) {
 			owners = append(owners, owner)
 		}
-	}
-	for _, name := range names {
-		add(inventory.Owner{Namespace: o.Namespace, Name: name})
-	}
-	if len(names) > 0 {
-		return owners, nil
 	}
 	paths, err := o.Paths()
 	if err != nil {

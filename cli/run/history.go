@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,13 +98,15 @@ no ResourceGraph for it.`,
 			if err != nil {
 				return err
 			}
-			switch kube.OwnKind(kind) {
-			case "ResourceGraph":
-				return o.run(cmd.Context(), env, name)
-			case "Action":
+			switch own := kube.OwnKind(kind); {
+			case own == "Action":
 				return o.runAction(cmd.Context(), env, name)
+			case own != "" && own != "ResourceGraph", own == "" && o.rows.from == fromPostgres:
+				return fmt.Errorf("%q: only ResourceGraphs and Actions have a history", kind)
+			case strings.Contains(args[0], "/") || len(args) > 1:
+				name = cmp.Or(strings.ToLower(own), kind) + "/" + name
 			}
-			return fmt.Errorf("%q: only ResourceGraphs and Actions have a history", kind)
+			return o.run(cmd.Context(), env, name)
 		},
 	}
 	o.ConnectionFlags.AddFlags(cmd)
@@ -128,12 +131,22 @@ no ResourceGraph for it.`,
 	return cmd
 }
 
-// run reads the history of a graph and prints it.
+// run reads the history of a graph and prints it. The name may be that of its instance or of an
+// object, see [kube.ConnectionFlags.Graph]; the database has those of graphs only.
 func (o *historyOptions) run(ctx context.Context, env command.Env, name string) error {
-	if err := kube.CheckNames(o.namespace, []string{name}); err != nil {
+	owner := inventory.Owner{Namespace: o.namespace, Name: strings.TrimPrefix(name, "resourcegraph/")}
+	if err := kube.CheckNames(o.namespace, nil); err != nil {
 		return err
 	}
-	owner := inventory.Owner{Namespace: o.namespace, Name: name}
+	if o.rows.from != fromPostgres {
+		a, err := o.Connect(kube.PrintWarnings(env.Err))
+		if err != nil {
+			return err
+		}
+		if owner, err = o.Graph(ctx, a, name, o.namespace); err != nil {
+			return err
+		}
+	}
 	revisions, err := o.revisions(ctx, env, owner)
 	if err != nil {
 		return err

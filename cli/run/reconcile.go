@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/kube"
@@ -38,8 +39,9 @@ func newReconcileCommand(env command.Env) *cobra.Command {
 		Short: "Request a reconciliation of a graph, an instance or an Action",
 		Long: `Request a reconciliation of an object in the cluster now: set the annotation
 pequod.io/reconcile-requested-at to the current time. Without a type, NAME is that of a
-ResourceGraph. Types are named as for kubectl: resourcegraph, transform, action, monitor,
-receiver, or the kind of an instance that pequod-manager executes.
+ResourceGraph or of the instance that it was rendered from. Types are named as for
+kubectl: resourcegraph, transform, action, monitor, receiver, or the kind of an instance that pequod-manager executes. An object of another kind
+stands for the graph that it belongs to.
 
 A graph is executed again: failures are retried at once, and drift is corrected. An Action
 whose last run failed or was refused runs again, and so does one that is ready. An instance is
@@ -90,11 +92,8 @@ func (o *reconcileOptions) run(ctx context.Context, env command.Env, args []stri
 	if err != nil {
 		return err
 	}
-	object, err := o.Find(ctx, a.Client, kind, name, o.namespace)
+	object, err := o.object(ctx, a, kind, name)
 	if err != nil {
-		return err
-	}
-	if err := kube.CheckReconciled(ctx, a.Client, object); err != nil {
 		return err
 	}
 	live, err := a.Client.Get(ctx, object.Key, object.GVK.Version)
@@ -114,6 +113,30 @@ func (o *reconcileOptions) run(ctx context.Context, env command.Env, args []stri
 		return command.OutputError(err)
 	}
 	return o.await(ctx, env, a.Client, object)
+}
+
+// object returns the object to reconcile: one of Pequod's own kinds, an instance, or the graph of an
+// instance or of another object.
+func (o *reconcileOptions) object(ctx context.Context, a *applier.Applier, kind, name string) (kube.Object, error) {
+	switch own := kube.OwnKind(kind); own {
+	case "ResourceGraph":
+	case "":
+		object, err := o.Find(ctx, a.Client, kind, name, o.namespace)
+		if err == nil {
+			instance, err := kube.IsInstance(ctx, a.Client, object)
+			if err != nil || instance {
+				return object, err
+			}
+		}
+		name = kind + "/" + name // Graph has the error of an unknown kind
+	default:
+		return o.Find(ctx, a.Client, kind, name, o.namespace)
+	}
+	owner, err := o.Graph(ctx, a, name, o.namespace)
+	if err != nil {
+		return kube.Object{}, err
+	}
+	return o.Find(ctx, a.Client, "resourcegraph", owner.Name, owner.Namespace)
 }
 
 // suspended returns why an object isn't reconciled, or "".

@@ -21,7 +21,6 @@ import (
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/cli/statusview"
 	"github.com/pequod-io/pequod/cli/style"
-	"github.com/pequod-io/pequod/inventory"
 )
 
 // statusFormats are the values of -o of status. "wide" is the text form with more
@@ -96,7 +95,8 @@ The exit code is 0 if everything is ready; 1 if not; 2 if the cluster could not 
 reached or has no such graph or object. Actions, Monitors and Receivers count in the list, when they are named,
 and for graphs as nodes.`,
 		Example: `  pequod status -f app.yaml -p platforms/
-  pequod status web-1b2c3d4e -n shop
+  pequod status web -n shop
+  pequod status deployment/web -n shop
   pequod status -n shop
   pequod status -A
   pequod status action/production-pg -n shop
@@ -195,8 +195,11 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, given statu
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(execute.MaxConcurrent)
 	for i, name := range names {
-		g.Go(func() (err error) {
-			states[i], err = a.StatusOf(ctx, inventory.Owner{Namespace: o.Namespace, Name: name})
+		g.Go(func() error {
+			owner, err := o.Graph(ctx, a, name, o.Namespace)
+			if err == nil {
+				states[i], err = a.StatusOf(ctx, owner)
+			}
 			return kube.Error(err)
 		})
 	}

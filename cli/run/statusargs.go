@@ -14,7 +14,7 @@ import (
 
 // statusNames are the arguments of status.
 type statusNames struct {
-	// graphs are the names of graphs.
+	// graphs are names of graphs, or of instances and objects that have one.
 	graphs []string
 	// outside are Actions, Monitors and Receivers.
 	outside []inventory.Key
@@ -24,7 +24,7 @@ type statusNames struct {
 func (n statusNames) empty() bool { return len(n.graphs)+len(n.outside) == 0 }
 
 // parseStatusNames returns the objects in the arguments NAME …, TYPE/NAME … or TYPE NAME …. Types
-// are named as for kubectl. A NAME is that of a graph. Several arguments of which the first is
+// are named as for kubectl. A NAME is that of a graph or an instance. Several arguments of which the first is
 // the type of an object that pequod-actions executes are TYPE NAME ….
 func parseStatusNames(args []string, namespace string) (statusNames, error) {
 	var names statusNames
@@ -42,19 +42,16 @@ func parseStatusNames(args []string, namespace string) (statusNames, error) {
 		}
 	}
 	for _, arg := range args {
-		kind, name, typed := strings.Cut(arg, "/")
-		if !typed {
-			kind, name = "resourcegraph", arg
-		}
+		kind, name, _ := strings.Cut(arg, "/")
 		own := kube.OwnKind(kind)
 		switch {
-		case own == "ResourceGraph":
-			if err := kube.CheckNames(namespace, []string{name}); err != nil {
+		case own != "" && own != "ResourceGraph" && !slices.Contains(outsideKinds, own) && name != "":
+			return names, fmt.Errorf("%q: only ResourceGraphs, Actions, Monitors and Receivers have a status here", kind)
+		case name == "" || !slices.Contains(outsideKinds, own):
+			if err := kube.CheckGraphArgs(namespace, []string{arg}); err != nil {
 				return names, err
 			}
-			names.graphs = append(names.graphs, name)
-		case !slices.Contains(outsideKinds, own):
-			return names, fmt.Errorf("%q: only ResourceGraphs, Actions, Monitors and Receivers have a status here", kind)
+			names.graphs = append(names.graphs, arg)
 		case len(validation.IsDNS1123Subdomain(name)) > 0:
 			return names, fmt.Errorf("%q is not a valid name", name)
 		default:

@@ -48,7 +48,7 @@ type watched struct {
 // follow shows the state of graphs and then each change. The steps are:
 //
 //   - Check the flags and read the input.
-//   - Connect, and open the view for -o and for the kind of stdout.
+//   - Connect, find the graphs of names, and open the view for -o and for the kind of stdout.
 //   - Follow all graphs until the goal, the timeout or an interrupt.
 //   - Close the view, then print the graphs that are not ready.
 //
@@ -79,6 +79,14 @@ func (o *statusOptions) follow(ctx context.Context, env command.Env, names statu
 	if err != nil {
 		return err
 	}
+	for _, w := range graphs {
+		if w.graph != nil {
+			continue
+		}
+		if w.owner, err = o.Graph(ctx, a, w.owner.Name, o.Namespace); err != nil {
+			return err
+		}
+	}
 	view, warn := o.stateView(env, graphs, objects)
 	warned = warn
 	if o.wait && o.timeout > 0 {
@@ -97,7 +105,7 @@ func (o *statusOptions) follow(ctx context.Context, env command.Env, names statu
 	return o.followed(ctx, env, graphs, objects)
 }
 
-// watched returns the graphs of names, or of -f if there are no names. It sends
+// watched returns the graphs of names, as they were given, or of -f if there are no names. It sends
 // no request.
 func (o *statusOptions) watched(ctx context.Context, env command.Env, names statusNames) ([]*watched, error) {
 	var all []*watched

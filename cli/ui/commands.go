@@ -47,13 +47,16 @@ type options struct {
 func Commands(env command.Env) []*cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:   "ui",
+		Use:   "ui [NAME | KIND/NAME]",
 		Short: "Show the graphs of a cluster in the browser",
 		Long: `Serve a page on this machine that shows the ResourceGraphs of a namespace, or with -A of
 all namespaces, and the graphs that pequod apply has executed: a list to filter and
 sort, and for each graph a drawing of its nodes with their live state, the reason if they
 are not ready, what blocks them, drift and who caused it, outputs, history and Events.
 The page follows the cluster as 'pequod status --watch' does. Nothing is written.
+
+With a name, the page shows that graph first. The name is that of the graph or of its instance, or
+KIND/NAME of the instance or of an object of the graph.
 
 With -f, the page also compares ResourceGraphs and instances with the cluster, as
 'pequod diff' does. Files are read again for each comparison.
@@ -66,15 +69,16 @@ elsewhere.
 The command runs until an interrupt.`,
 		Example: `  pequod ui -n shop
   pequod ui -A --context staging --open
+  pequod ui deployment/web -n shop --open
 
   # Compare the files of a change with the cluster
   pequod ui -n shop -f apps/ -p platforms/`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.allNamespaces && cmd.Flags().Changed("namespace") {
 				return errors.New("-A cannot be combined with -n")
 			}
-			return o.run(cmd.Context(), env)
+			return o.run(cmd.Context(), env, args)
 		},
 	}
 	o.RenderFlags.AddFlags(cmd)
@@ -82,17 +86,20 @@ The command runs until an interrupt.`,
 	fl := cmd.Flags()
 	fl.Lookup("filename").Usage = "ResourceGraphs and instances to compare with the cluster: a YAML or JSON file, a directory, or - for stdin; can be repeated"
 	fl.Lookup("namespace").Usage = "namespace of the graphs, and of graphs and instances without metadata.namespace"
+	kube.FollowContext(cmd)
 	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "show the graphs of all namespaces")
 	fl.StringVar(&o.address, "address", "127.0.0.1", "loopback address to listen on")
 	fl.IntVar(&o.port, "port", 0, "port to listen on; 0 means any free port")
 	fl.BoolVar(&o.open, "open", false, "open the page in the browser")
 	command.Must(cmd.RegisterFlagCompletionFunc("address", cobra.NoFileCompletions))
+	cmd.ValidArgsFunction = kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.Namespace)
 	return []*cobra.Command{cmd}
 }
 
 // run serves the page until an interrupt, which is the normal end.
-func (o *options) run(ctx context.Context, env command.Env) error {
-	if err := kube.CheckNames(o.Namespace, nil); err != nil {
+func (o *options) run(ctx context.Context, env command.Env, args []string) error {
+	o.DefaultNamespace(&o.Namespace)
+	if err := kube.CheckGraphArgs(o.Namespace, args); err != nil {
 		return err
 	}
 	namespace := o.Namespace
@@ -123,6 +130,13 @@ func (o *options) run(ctx context.Context, env command.Env) error {
 	where := "namespace " + namespace
 	if namespace == "" {
 		where = "all namespaces"
+	}
+	if len(args) > 0 {
+		owner, err := o.Graph(ctx, a, args[0], o.Namespace)
+		if err != nil {
+			return err
+		}
+		s.First = owner.String()
 	}
 	if _, err := fmt.Fprintf(env.Out, "Serving the graphs of %s on %s\n", where, s.Address()); err != nil {
 		return command.OutputError(err)

@@ -106,3 +106,19 @@ func TestGuard(t *testing.T) {
 		t.Error("the server is still there")
 	}
 }
+
+// TestFirstGraph checks that the page opens the graph that an argument names.
+func TestFirstGraph(t *testing.T) {
+	t.Parallel()
+	c := harness.Start(t)
+	address, _ := serve(t, c.Kubeconfig, "-n", c.Namespace, "resourcegraph/web")
+	answer, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || !strings.Contains(string(body), "/#"+c.Namespace+"/web\">") {
+		t.Errorf("%s, %v", body, err)
+	}
+}

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"html"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/source"
@@ -49,9 +51,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, "this address was opened before, or it isn't complete; start pequod ui again for another one")
 		return
 	}
+	address := url.URL{Path: s.session.path, Fragment: s.First}
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(`<!doctype html><meta charset="utf-8"><title>Pequod</title><meta http-equiv="refresh" content="0;url=` + s.session.path + `">`))
+	_, _ = w.Write([]byte(`<!doctype html><meta charset="utf-8"><title>Pequod</title><meta http-equiv="refresh" content="0;url=` + html.EscapeString(address.String()) + `">`))
 }
 
 // refuse answers with a reason in one line.

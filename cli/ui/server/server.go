@@ -28,6 +28,10 @@ type Source interface {
 
 // Server serves one source.
 type Server struct {
+	// First is the namespace and name of the graph that the page shows first, or "". It is set before
+	// Serve.
+	First string
+
 	session  *session
 	listener net.Listener
 	// streams has a place for each open stream.
