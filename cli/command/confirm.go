@@ -10,10 +10,16 @@ import (
 	"golang.org/x/term"
 )
 
+// Interactive reports whether stdin is a terminal, so that somebody can answer a prompt.
+func Interactive(env Env) bool {
+	file, ok := env.In.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
 // Confirm prompts for confirmation on stderr, and reports whether the answer is y or yes. The end
 // of the input is no. If stdin is not a terminal, the error names the command and --yes.
 func Confirm(ctx context.Context, env Env, name, question string) (bool, error) {
-	if file, ok := env.In.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+	if !Interactive(env) {
 		return false, fmt.Errorf("%s prompts for confirmation, and stdin is not a terminal; use --yes to skip the prompt", name)
 	}
 	fmt.Fprintf(env.Err, "%s [y/N] ", question)

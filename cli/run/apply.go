@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
@@ -40,6 +42,8 @@ type applyOptions struct {
 	// dryRun is one of execute.DryRunModes. "none", the default, applies the
 	// graphs. The others print a plan, and exclude -o json.
 	dryRun string
+	// anyway is --force: it applies graphs that a controller in the cluster executes.
+	anyway bool
 }
 
 // newApplyCommand returns the command "apply". It takes no arguments: a graph
@@ -71,11 +75,17 @@ drifted, attempts, nextAttempt) for each change, "warning" (message), and "resul
 (phase, ready, error, trouble, elapsed, counts, nodes, outputs, unknown) at the end of
 each graph.
 
+A graph whose ResourceGraph pequod-applier or pequod-manager executes in the cluster is
+refused, because the controller would undo the apply: change the ResourceGraph or the
+instance in the cluster, or pause it with the label pequod.io/paused=true. --force is for
+emergencies.
+
 With --dry-run nothing is written. Stdout lists the effect on each object, and the
 exit code is 0, or 1 if the API server would reject something.
 
 The exit code is 0 if everything is ready; 1 if a node failed, something is not ready
-in time, or the input is invalid; 2 if the cluster could not be reached, another run
+in time, the input is invalid, or a controller executes one of the graphs; 2 if the
+cluster could not be reached, another run
 took over, or this run was interrupted. On an interrupt, requests in flight are
 finished and recorded; a second interrupt exits at once.`,
 		Example: `  # Render and apply an instance
@@ -94,6 +104,7 @@ finished and recorded; a second interrupt exits at once.`,
 	kube.FollowContext(cmd)
 	fl.BoolVar(&o.prune, "prune", true, "when everything is ready, delete objects that the graph no longer lists")
 	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "allow a graph without nodes to delete everything that it owns")
+	fl.BoolVar(&o.anyway, "force", false, "apply graphs that a controller in the cluster executes, which undoes the changes")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
 	return cmd
@@ -103,6 +114,7 @@ finished and recorded; a second interrupt exits at once.`,
 // changes nothing in the cluster. The steps are:
 //
 //   - Check the flags, read and render the input, refuse graphs that can't be applied.
+//   - Connect, and refuse graphs that a controller in the cluster executes.
 //   - With --dry-run, print the plans and stop.
 //   - Open the display of progress, and apply the graphs concurrently.
 //   - Print summaries and outputs; the exit code is the highest of all graphs.
@@ -128,8 +140,19 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	if err := refuse(graphs); err != nil {
 		return err
 	}
+	// Warnings of the API server go to stderr until the display of progress is open. It is not
+	// opened before the graphs are accepted, because an error must leave the terminal alone.
+	warned := kube.PrintWarnings(env.Err)
+	a, err := o.Connect(func(text string) { warned(text) })
+	if err != nil {
+		return err
+	}
+	refused := o.refuseExecuted(ctx, a, graphs)
+	if refused != nil && cluster.Unreachable(refused) == nil {
+		return refused
+	}
 	if o.dryRun != "none" {
-		return o.runDry(ctx, env, graphs)
+		return o.runDry(ctx, env, a, graphs)
 	}
 	owners := make([]inventory.Owner, len(graphs))
 	shown := make([]progress.Graph, len(graphs))
@@ -139,16 +162,13 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 		owners[i] = inventory.Owner{Namespace: g.Namespace, Name: g.Name}
 		shown[i] = execute.ProgressGraph(g.ResourceGraph)
 	}
-	// Warnings of the API server go to the display. It can't be opened before the
-	// connection, because a failed connection must leave the terminal alone.
-	var sink progress.Sink
-	a, err := o.Connect(func(text string) { sink.Warn(text) })
-	if err != nil {
-		return err
-	}
-	sink = o.OpenSink(env, shown) // before the first request, which may cause a warning
+	sink := o.OpenSink(env, shown)
+	warned = sink.Warn
 	ends := execute.RunEach(ctx, sink, progress.Apply, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
+			if refused != nil { // the cluster can't be reached, which the display reports
+				return nil, refused
+			}
 			opts := o.ApplierOptions()
 			opts.Prune, opts.AllowEmpty, opts.ForceConflicts = o.prune, o.allowEmpty, o.force
 			// The zero value corrects drift. With Report it is only shown.
@@ -163,14 +183,30 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 
 // runDry prints the effects of an apply with the same flags. It opens no display,
 // because the output has one line per object.
-func (o *applyOptions) runDry(ctx context.Context, env command.Env, graphs []input.Graph) error {
-	a, err := o.Connect(kube.PrintWarnings(env.Err))
-	if err != nil {
-		return err
-	}
+func (o *applyOptions) runDry(ctx context.Context, env command.Env, a *applier.Applier, graphs []input.Graph) error {
 	var opts applier.PlanOptions
 	opts.Prune, opts.AllowEmpty, opts.ForceConflicts = o.prune, o.allowEmpty, o.force
 	return execute.DryRun(ctx, env, a, graphs, o.dryRun, opts)
+}
+
+// refuseExecuted returns a problem for each graph that a controller in the cluster executes. If
+// there is one, none is applied.
+func (o *applyOptions) refuseExecuted(ctx context.Context, a *applier.Applier, graphs []input.Graph) error {
+	if o.anyway {
+		return nil
+	}
+	owners := make([]inventory.Owner, len(graphs))
+	for i, g := range graphs {
+		owners[i] = inventory.Owner{Namespace: g.Namespace, Name: g.Name}
+	}
+	executed, err := executedGraphs(ctx, a, owners)
+	var ps problem.List
+	for i, rg := range executed {
+		if rg != nil {
+			ps = append(ps, problem.Problem{Position: graphs[i].Pos, Rule: problem.RuleGraph, Message: refuseApply(rg)})
+		}
+	}
+	return cmp.Or(err, ps.Err())
 }
 
 // refuse returns a problem for each graph that is suspended, or whose objects are in another

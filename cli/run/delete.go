@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/cli/command"
@@ -42,6 +43,10 @@ type deleteOptions struct {
 	orphan bool
 	// dryRun is one of execute.DryRunModes.
 	dryRun string
+	// force deletes the objects of graphs that a controller in the cluster executes.
+	force bool
+	// yes deletes the ResourceGraph of such a graph without a prompt.
+	yes bool
 }
 
 // cascades are the values of --cascade, the same as in kubectl.
@@ -72,6 +77,12 @@ and the field ownership of the graph. The same holds for objects that are annota
 be kept, for example with helm.sh/resource-policy: keep. With --orphan all objects are
 released.
 
+A graph whose ResourceGraph pequod-applier executes in the cluster is not deleted from
+here, because the applier would create the objects again. On a terminal, the command
+offers to delete the ResourceGraph instead, and --yes does it without a prompt: the
+applier then deletes the objects. If pequod-manager executes the graph, delete its
+instance. --force is for emergencies.
+
 With --dry-run nothing is written. Stdout lists the effect on each object, and the
 exit code is 0, or 1 if the API server would reject something.
 
@@ -79,7 +90,8 @@ By default objects are deleted in the foreground: a Deployment is gone only when
 Pods are, so that objects that the Pods need outlive them.
 
 The exit code is 0 if everything is gone or nothing existed; 1 if something is not gone
-in time or cannot be deleted; 2 if the cluster could not be reached.`,
+in time or cannot be deleted, or if a controller executes one of the graphs; 2 if the
+cluster could not be reached.`,
 		Example: `  pequod delete -f app.yaml -n shop
   pequod delete web -n shop --timeout 10m`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args) },
@@ -92,6 +104,8 @@ in time or cannot be deleted; 2 if the cluster could not be reached.`,
 	kube.FollowContext(cmd)
 	command.Choice(cmd, &o.cascade, "cascade", "", "foreground", cascades, "deletion of dependents such as Pods: foreground, background or orphan")
 	fl.BoolVar(&o.orphan, "orphan", false, "release all objects instead of deleting them")
+	fl.BoolVar(&o.force, "force", false, "delete the objects of graphs that a controller in the cluster executes, which creates them again")
+	fl.BoolVarP(&o.yes, "yes", "y", false, "delete the ResourceGraphs that pequod-applier executes without a prompt")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every deletion) or client (only look up which objects exist)")
 	cmd.ValidArgsFunction = kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.Namespace)
 	return cmd
@@ -128,6 +142,11 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 			owners = append(owners, owner)
 		}
 	}
+	if !o.force {
+		if owners, err = o.withoutExecuted(ctx, env, a, owners); err != nil || len(owners) == 0 {
+			return err
+		}
+	}
 	if o.dryRun != "none" {
 		return o.runDry(ctx, env, a, owners)
 	}
@@ -149,6 +168,28 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 			return result, err
 		})
 	return o.Finish(env, sink, ends)
+}
+
+// withoutExecuted returns the graphs that no controller executes, after the ResourceGraphs of the
+// others are deleted. It fails if the user doesn't agree to that.
+func (o *deleteOptions) withoutExecuted(ctx context.Context, env command.Env, a *applier.Applier, owners []inventory.Owner) ([]inventory.Owner, error) {
+	stored, err := executedGraphs(ctx, a, owners)
+	if err != nil {
+		return nil, err
+	}
+	var rest []inventory.Owner
+	var executed []*v1alpha1.ResourceGraph
+	for i, rg := range stored {
+		if rg == nil {
+			rest = append(rest, owners[i])
+		} else {
+			executed = append(executed, rg)
+		}
+	}
+	if len(executed) == 0 {
+		return rest, nil
+	}
+	return rest, o.deleteInstead(ctx, env, a.Client, executed)
 }
 
 // runDry prints the effects of a deletion with the same flags.
