@@ -7,11 +7,15 @@ import (
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/stored"
 )
@@ -67,7 +71,8 @@ const (
 var ErrNoGraph = errors.New("there is no such graph")
 
 // Status observes a graph. It writes nothing: nodes that an apply would write are
-// Pending, with a message that says why.
+// Pending, with a message that says why. If the cluster has a ResourceGraph of the same name, the
+// cause is what its applier reports.
 func (a *Applier) Status(ctx context.Context, rg *v1alpha1.ResourceGraph) (*State, error) {
 	if err := stored.Refuse(rg); err != nil {
 		return nil, err
@@ -76,7 +81,22 @@ func (a *Applier) Status(ctx context.Context, rg *v1alpha1.ResourceGraph) (*Stat
 	if err != nil {
 		return nil, err
 	}
-	return a.status(ctx, rg, recorded)
+	state, err := a.status(ctx, rg, recorded)
+	if err != nil {
+		return nil, err
+	}
+	live, err := a.StoredGraph(ctx, state.Owner)
+	switch {
+	case apierrors.IsForbidden(err):
+		return state, nil // the objects could be read, and the message is only an addition
+	case err != nil || live == nil:
+		return state, err
+	}
+	state.Cause = state.clusterCause(live, live.Status.ObservedGeneration == live.Generation)
+	if ready := meta.FindStatusCondition(live.Status.Conditions, v1alpha1.ConditionReady); state.Cause == "" && ready != nil && ready.Status != metav1.ConditionTrue {
+		state.Cause = source.OneLine(ready.Message, v1alpha1.MaxMessage)
+	}
+	return state, nil
 }
 
 // StatusOf observes a graph by its name. The graph is read from the cluster; if it

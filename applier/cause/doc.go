@@ -22,6 +22,7 @@
 //   - container.go, pod.go: the cause of a container and of a Pod
 //   - events.go: what Events add
 //   - revision.go: which Pods belong to the newest revision of a workload
+//   - lasting.go: which causes time doesn't cure
 //   - explain.go: chooses the line for an object
 //   - find.go: Find, which sends the requests
 package cause

@@ -62,11 +62,17 @@ func newStatusCommand(env command.Env) *cobra.Command {
 		Long: `Show the nodes of graphs with their live state, and the reason if they are not ready.
 Nothing is written. A node that an apply would change is marked.
 
-With -f, the graphs are ResourceGraphs and the graphs of instances. With names, they
+With -f, the graphs are ResourceGraphs and the graphs of instances. If the cluster has a
+ResourceGraph of the same name, its own message is shown, too. With names, they
 are graphs of the namespace: the spec is that of the ResourceGraph in the cluster. If
 there is none, the inventory of the last run is used, which knows each object but not
-its desired state. With neither, the command lists the graphs that were executed, from
-here or in the cluster, in the namespace or with -A in all namespaces.
+its desired state. A name is that of a graph or of its instance, or KIND/NAME of the
+instance or of an object of the graph.
+
+With neither, the command lists all ResourceGraphs, and the graphs that were executed from
+here, in the namespace or with -A in all namespaces. Those that need attention come first.
+The state of a ResourceGraph is that of its status. A graph with a crash loop or with an
+image that can't be pulled is Degraded.
 
 The list also has the Actions, Monitors and Receivers, which pequod-actions executes: the phase
 of an Action, its run and its next attempt; the rules of a Monitor that hold or are tripped,
@@ -113,8 +119,14 @@ and for graphs as nodes.`,
 			if len(args) > 0 && cmd.Flags().Changed("filename") {
 				return errors.New("status takes names or -f, not both")
 			}
-			if o.allNamespaces && (len(args) > 0 || cmd.Flags().Changed("filename") || cmd.Flags().Changed("namespace")) {
+			named := len(args) > 0 || cmd.Flags().Changed("filename")
+			if cmd.Flags().Changed("all-namespaces") && o.allNamespaces && (named || cmd.Flags().Changed("namespace")) {
 				return errors.New("-A cannot be combined with names, -f or -n")
+			}
+			// Files that settings name don't narrow -A, and what the command line names wins over
+			// an all-namespaces of settings.
+			if o.allNamespaces = o.allNamespaces && !named && !cmd.Flags().Changed("namespace"); o.allNamespaces {
+				o.Filenames = nil
 			}
 			return o.run(cmd.Context(), env, args)
 		},

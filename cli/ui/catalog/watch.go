@@ -33,17 +33,28 @@ const (
 // Run watches the graphs until ctx is done.
 func (c *Catalog) Run(ctx context.Context) {
 	var group sync.WaitGroup
-	group.Go(func() {
-		c.watch(ctx, fromGraphs, cluster.Selection{
-			GVK: v1alpha1.GroupVersion.WithKind("ResourceGraph"), Namespace: c.namespace,
-		}, c.readGraph)
-	})
-	group.Go(func() {
-		c.watch(ctx, fromInventories, cluster.Selection{
-			GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: c.namespace, Labels: configmap.Selector,
-		}, c.readInventory)
-	})
+	for o, from := range c.places() {
+		group.Go(func() { c.watch(ctx, origin(o), from.selection, from.read) })
+	}
 	group.Wait()
+}
+
+// place is where the graphs of an origin are in the cluster. read returns the summary of an object.
+type place struct {
+	selection cluster.Selection
+	read      func(context.Context, *unstructured.Unstructured) (Summary, error)
+}
+
+// places returns the places of fromGraphs and fromInventories.
+func (c *Catalog) places() [2]place {
+	return [2]place{
+		fromGraphs: {cluster.Selection{
+			GVK: v1alpha1.GroupVersion.WithKind("ResourceGraph"), Namespace: c.namespace,
+		}, c.readGraph},
+		fromInventories: {cluster.Selection{
+			GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: c.namespace, Labels: configmap.Selector,
+		}, c.readInventory},
+	}
 }
 
 // watch keeps the summaries of one origin up to date. Read returns the summary of an
@@ -137,5 +148,7 @@ func (c *Catalog) readInventory(ctx context.Context, obj *unstructured.Unstructu
 	if err != nil {
 		return Summary{}, err
 	}
-	return ofInventory(inv), nil
+	s := ofInventory(inv)
+	s.Created = head.CreationTimestamp.UTC()
+	return s, nil
 }

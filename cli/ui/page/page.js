@@ -6,7 +6,7 @@
   const list = $("#graphs"), find = $("#find"), sort = $("#sort"), detail = $("#detail");
   const base = location.pathname;
   // The states in the order of their urgency, with their signs.
-  const signs = { failed: "✗", incomplete: "▸", deleting: "−", progressing: "▸", pending: "·", suspended: "‖", new: "+", complete: "✓", ready: "✓" };
+  const signs = { failed: "✗", degraded: "✗", incomplete: "▸", deleting: "−", progressing: "▸", pending: "·", suspended: "‖", new: "+", complete: "✓", ready: "✓" };
   const order = Object.keys(signs);
   const graphs = new Map(); // by namespace/name: its summary and its row
   let wanted = "", opened = "", active = "", complete = false, arranging = 0, stale = false;
