@@ -1,6 +1,8 @@
 package review
 
 import (
+	"cmp"
+
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/review/forecast"
 )
@@ -9,13 +11,15 @@ import (
 // consequences what they do. The caller finds them out with a dry run in the cluster, which is
 // the base.
 //
-// Every graph counts as changed or unchanged: the cluster has no instance to compare with.
-func NewApply(base Side, head Tree, d objectdiff.Diff, consequences map[objectdiff.Key][]forecast.Consequence) *Report {
+// Every graph of head counts as changed or unchanged: the cluster has no instance to compare with.
+// removed are graphs that only the cluster has, and whose removal is part of d.
+func NewApply(base Side, head Tree, removed []Unit, d objectdiff.Diff, consequences map[objectdiff.Key][]forecast.Consequence) *Report {
 	r := &Report{Base: base, Head: head.Side, Plan: d.Plan()}
-	pairs := pairUnits(&Tree{Units: unknownGraphs(head.Units)}, &head)
+	pairs := pairUnits(&Tree{Units: append(unknownGraphs(head.Units), removed...)}, &head)
 	graphs := map[string]*pair{}
 	for _, p := range pairs {
-		graphs[p.head.Graph.Namespace+"/"+p.head.Graph.Name] = p
+		g := cmp.Or(p.head, p.base).Graph
+		graphs[g.Namespace+"/"+g.Name] = p
 	}
 	for _, o := range d.Objects {
 		if p := graphs[o.Graph()]; p != nil {

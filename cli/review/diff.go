@@ -1,12 +1,15 @@
 package review
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
@@ -20,8 +23,8 @@ import (
 )
 
 // diffFormats are the values of -o of diff, in all three modes. "markdown" is for
-// comments on pull requests.
-var diffFormats = []string{"text", "json", "markdown", "html"}
+// comments on pull requests, and "github" prints annotations.
+var diffFormats = []string{"text", "json", "markdown", "html", "github"}
 
 // commentSize is the default limit of markdown, in characters. GitHub accepts 65,536
 // in a comment; the difference leaves room for lines that a workflow adds.
@@ -53,6 +56,10 @@ type diffOptions struct {
 	// prune, allowEmpty and force are those of apply, for the comparison with a
 	// cluster. The other modes ignore them.
 	prune, allowEmpty, force bool
+	// selector is --selector: graphs of the cluster that are shown as removed if the files don't have
+	// them. selected is nil without the flag.
+	selector string
+	selected labels.Selector
 }
 
 // newDiffCommand returns the command "diff". It has three modes with a file each:
@@ -61,7 +68,7 @@ type diffOptions struct {
 func newDiffCommand(env command.Env) *cobra.Command {
 	o := &diffOptions{}
 	cmd := &cobra.Command{
-		Use:   "diff {-f FILENAME | OLD NEW}",
+		Use:   "diff {-f FILENAME | NAME | KIND/NAME | OLD NEW}",
 		Short: "Compare graphs with a cluster, two sets of objects, or the output of two modules",
 		Long: `Compare graphs with a cluster, or two sets of objects offline. The report is that of
 'pequod review': a verdict, dangers such as immutable fields and lost data, and then added,
@@ -75,6 +82,15 @@ that another manager changed since the last apply is marked with that manager; o
 changes come from the graph. Values that are only known after the apply are not
 compared, nor are objects whose definition or namespace is part of the graph. If the
 apply of an object would fail, the object has a warning and counts as refused.
+
+With --selector, graphs in the cluster that the selector selects and the files don't have are
+shown as removed, as GitOps tools that prune would remove them. They are looked for in
+--namespace and in the namespaces of the files. --selector '' selects all graphs. Labels are those
+of ResourceGraphs; a graph that only 'pequod apply' has executed has none.
+
+With NAME, the ResourceGraph in the cluster is compared with the cluster: the differences are
+drift, and changes that are not applied yet. NAME is that of the graph or of its instance, or
+KIND/NAME of the instance or of an object of the graph.
 
 An account that may read objects but not patch them gets the same comparison without
 the API server: a new field then lacks the defaults that the API server would add to
@@ -92,10 +108,18 @@ report has the instances that a change of a module affects, and as unknown those
 not valid with one of the versions. Instances with the same mistake are one entry; -o json
 lists all of them.
 
+With -o github, dangers and changes are annotations of the files of a pull request.
+
 The exit code is 0 without differences, 1 with differences, and 2 if an object could
 not be compared.`,
 		Example: `  # Show the changes of an apply, and drift since the last one
   pequod diff -f app.yaml -p platforms/
+
+  # Also show graphs whose files are gone
+  pequod diff -f graphs/ -n shop --selector team=web
+
+  # Show what others changed in a graph
+  pequod diff deployment/web -n shop
 
   # Show the changes of a pull request
   pequod diff main:manifests manifests
@@ -111,11 +135,21 @@ not be compared.`,
 			if err := o.validate(args, cmd.Flags().Changed("filename")); err != nil {
 				return err
 			}
-			switch {
-			case o.impact:
+			if cmd.Flags().Changed("selector") && (o.impact || len(args) > 0) {
+				return errors.New("--selector requires -f")
+			}
+			if o.selector != "" || cmd.Flags().Changed("selector") {
+				var err error
+				if o.selected, err = labels.Parse(o.selector); err != nil {
+					return fmt.Errorf("--selector: %w", err)
+				}
+			}
+			if !o.impact && len(args) < 2 {
+				return o.runLive(cmd.Context(), env, args)
+			}
+			o.Namespace = cmp.Or(o.Namespace, "default") // the kubeconfig has no say offline
+			if o.impact {
 				return o.runImpact(cmd.Context(), env)
-			case len(args) == 0:
-				return o.runLive(cmd.Context(), env)
 			}
 			return o.run(cmd.Context(), env, args[0], args[1])
 		},
@@ -124,6 +158,9 @@ not be compared.`,
 	o.ConnectionFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.Lookup("filename").Usage = "ResourceGraphs and instances to compare with a cluster: a YAML or JSON file, a directory, or - for stdin; can be repeated"
+	kube.FollowContext(cmd)
+	fl.StringVarP(&o.selector, "selector", "l", "", "with -f, label selector of graphs in the cluster that are shown as removed if the files don't have them; '' selects all")
+	command.Must(cmd.RegisterFlagCompletionFunc("selector", cobra.NoFileCompletions))
 	fl.BoolVar(&o.prune, "prune", true, "with -f, show objects that the graph no longer lists as removed")
 	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "with -f, allow a graph without nodes to remove everything that it owns")
 	fl.BoolVar(&o.force, "force-conflicts", false, "with -f, take over fields of other field managers")
@@ -139,6 +176,11 @@ not be compared.`,
 // command line rather than in pequod.yaml. The errors describe the modes, because
 // a wrong combination usually means that the wrong one was chosen.
 func (o *diffOptions) validate(args []string, named bool) error {
+	oneFile := false
+	if len(args) == 1 {
+		_, err := os.Stat(args[0])
+		oneFile = err == nil
+	}
 	switch {
 	case o.maxSize < 0:
 		return errors.New("--max-size: must not be negative")
@@ -152,7 +194,7 @@ func (o *diffOptions) validate(args []string, named bool) error {
 		return errors.New("diff takes two arguments, OLD and NEW, or -f to compare with a cluster")
 	case !o.impact && len(args) > 0 && named:
 		return errors.New("diff compares OLD with NEW, or -f with a cluster, not both")
-	case !o.impact && len(args) > 0 && len(args) != 2:
+	case !o.impact && (oneFile || len(args) > 2):
 		return fmt.Errorf("diff takes two arguments, OLD and NEW, not %d", len(args))
 	}
 	return nil
@@ -167,6 +209,8 @@ func (o *diffOptions) write(w io.Writer, r *review.Report) error {
 		return markdown.Write(w, r, o.maxSize)
 	case "html":
 		return html.Write(w, r, html.Options{})
+	case "github":
+		return writeGitHub(w, r)
 	}
 	return text.WriteBrief(w, r, style.Painter{Color: style.Colored(w)}.Sign)
 }

@@ -15,7 +15,12 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := m.Write(env.Out, o.output, o.maxSize); err != nil {
+	if o.output == "github" {
+		err = writeGitHub(env.Out, m.Report)
+	} else {
+		err = m.Write(env.Out, o.output, o.maxSize)
+	}
+	if err != nil {
 		return command.OutputError(err)
 	}
 	switch {

@@ -166,7 +166,7 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	r := review.NewApply(review.Side{}, head, d, consequences)
+	r := review.NewApply(review.Side{}, head, nil, d, consequences)
 	if err := text.WriteChanges(env.Err, r, style.Painter{Color: style.Colored(env.Err)}.Sign); err != nil {
 		return command.OutputError(err)
 	}

@@ -13,7 +13,7 @@ import (
 // is refused until a change of this list allows it.
 var repositoryFlags = []string{
 	// Input.
-	"against", "crd", "crds", "filename", "namespace", "platform", "policy", "rbac", "recursive", "resource", "transforms", "validate",
+	"against", "crd", "crds", "filename", "namespace", "platform", "policy", "rbac", "recursive", "resource", "selector", "transforms", "validate",
 	// Output.
 	"annotate", "batches", "coverage", "dir", "format", "impact", "layout", "max-size", "output", "output-dir", "prune",
 	// The course of a run, as far as it is harmless.
