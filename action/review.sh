@@ -30,9 +30,32 @@ code=0
 if [[ $INPUT_VALIDATE == true ]]; then
 	pequod validate ${args[@]+"${args[@]}"} -o github || code=$?
 fi
+checked=0
+if [[ -n $INPUT_CRDS ]]; then
+	base=$(git merge-base HEAD "${INPUT_BASE:-origin/HEAD}")
+	# New CRDs break nobody.
+	if git cat-file -e "$base:$INPUT_CRDS" 2>/dev/null; then
+		pequod crd check "$base:$INPUT_CRDS" "$INPUT_CRDS" -o github || checked=$?
+	fi
+	((checked <= code)) || code=$checked
+fi
 
 echo "::stop-commands::$quiet"
 trap 'echo "::$quiet::"' EXIT
+
+while IFS= read -r line; do
+	checked=0
+	case $line in
+	"") ;;
+	graphs) pequod render --check || checked=$? ;;
+	crds) pequod crd generate --check || checked=$? ;;
+	*)
+		echo "check: $line: want graphs or crds" >&2
+		checked=2
+		;;
+	esac
+	((checked <= code)) || code=$checked
+done <<<"$INPUT_CHECK"
 
 review=(review ${args[@]+"${args[@]}"} -o markdown --max-size 60000)
 [[ -z $INPUT_BASE ]] || review+=(--base "$INPUT_BASE")

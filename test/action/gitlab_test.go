@@ -96,6 +96,7 @@ func TestGitLab(t *testing.T) {
 		"a condition":    {image: "1.5.0", port: "8080", token: "secret", inputs: map[string]string{"fail-on": "restarts"}, code: 1, want: "comment=created", note: "1 to change"},
 		"nothing":        {image: "1.4.0", port: "8080", token: "secret", want: "comment=nothing"},
 		"hostile values": {image: "1.4.0", port: "8080", token: "secret", want: "comment=created", note: "3 to add"},
+		"stale output":   {image: "1.4.0", port: "8080", token: "secret", inputs: map[string]string{"check": "graphs\ncrds"}, code: 2, want: "comment=nothing"},
 		"a problem":      {image: "1.4.0", port: "70000", token: "secret", code: 2, want: "comment=created", note: "70000", problems: 1},
 		"wrong checksum": {image: "1.5.0", port: "8080", token: "secret", checksum: strings.Repeat("0", 64), code: 1, want: "FAILED", problems: -1},
 	} {
@@ -174,6 +175,7 @@ func TestGitLab(t *testing.T) {
 func TestHooks(t *testing.T) {
 	var hooks []struct {
 		ID, Name, Description, Entry, Language, Files string
+		Args                                          []string
 		PassFilenames                                 *bool `json:"pass_filenames"`
 		AlwaysRun                                     bool  `json:"always_run"`
 	}
@@ -181,10 +183,13 @@ func TestHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := map[string]string{"pequod-module-vet": " ./shop"}
+	const crd = "the CRD"
 	broken := map[string][2]string{
-		"pequod-validate":     {"apps/web.yaml", strings.Replace(webYAML, "8080", "70000", 1)},
-		"pequod-render-check": {"apps/web.yaml", strings.Replace(webYAML, "1.4.0", "1.5.0", 1)},
-		"pequod-module-vet":   {"shop/module.cue", "package shop\n#Input: {\n"},
+		"pequod-validate":           {"apps/web.yaml", strings.Replace(webYAML, "8080", "70000", 1)},
+		"pequod-render-check":       {"apps/web.yaml", strings.Replace(webYAML, "1.4.0", "1.5.0", 1)},
+		"pequod-module-vet":         {"shop/module.cue", "package shop\n#Input: {\n"},
+		"pequod-crd-generate-check": {crd, ""},
+		"pequod-crd-check":          {crd, ""},
 	}
 	if len(hooks) != len(broken) {
 		t.Errorf("%d hooks", len(hooks))
@@ -198,17 +203,23 @@ func TestHooks(t *testing.T) {
 				t.Errorf("%+v: want files, or a hook that always runs", hook)
 			}
 			j := newJob(t, "{}")
-			dir := checkout(t, j, map[string]string{"pequod.yaml": settings + "output-dir: graphs\n"})
+			dir := checkout(t, j, map[string]string{"pequod.yaml": withCRDs})
+			generated := commitOutput(t, j, dir)
+			broken := broken[hook.ID]
+			if broken[0] == crd {
+				broken = [2]string{strings.TrimPrefix(generated, dir+"/"), strings.Replace(readFile(t, generated), "maximum: 65535", "maximum: 80", 1)}
+			}
+			command := hook.Entry + args[hook.ID] + " " + strings.Join(hook.Args, " ")
 			pequod := func(command string) (string, int) { return run(t, dir, j.env, "sh", "-c", command) }
 			if out, code := pequod("pequod render && pequod module init shop"); code != 0 {
 				t.Fatalf("%s", out)
 			}
-			if out, code := pequod(hook.Entry + args[hook.ID]); code != 0 {
+			if out, code := pequod(command); code != 0 {
 				t.Errorf("exit code %d:\n%s", code, out)
 			}
-			writeFile(t, filepath.Join(dir, broken[hook.ID][0]), broken[hook.ID][1], 0o644)
-			if out, code := pequod(hook.Entry + args[hook.ID]); code != 1 {
-				t.Errorf("exit code %d after %s was changed:\n%s", code, broken[hook.ID][0], out)
+			writeFile(t, filepath.Join(dir, broken[0]), broken[1], 0o644)
+			if out, code := pequod(command); code != 1 {
+				t.Errorf("exit code %d after %s was changed:\n%s", code, broken[0], out)
 			}
 		})
 	}

@@ -51,6 +51,7 @@ var evilYAML = strings.Replace(webYAML, "web, namespace", "evil, namespace", 1) 
 func inputs(change ...string) []string {
 	return append([]string{
 		"INPUT_FILES=", "INPUT_PLATFORMS=", "INPUT_POLICIES=", "INPUT_BASE=main", "INPUT_FAIL_ON=", "INPUT_VALIDATE=true",
+		"INPUT_CHECK=", "INPUT_CRDS=",
 		"INPUT_COMMENT=true", "INPUT_LINK=https://example.com/run/5", "FORK=false",
 	}, change...)
 }
@@ -212,5 +213,56 @@ func TestReviewOfAnotherName(t *testing.T) {
 	}
 	if comments := j.host.Comments(7); len(comments) != 1 {
 		t.Errorf("comments %+v", comments)
+	}
+}
+
+// withCRDs are settings with committed graphs and CRDs.
+const withCRDs = settings + "render:\n  output-dir: graphs\n  prune: true\ncrd generate:\n  platform: [embedded:webservice]\n  output-dir: crds\n"
+
+// commitOutput adds the CRDs and the graphs of the settings withCRDs to the branch main, and returns
+// the file of the CRD.
+func commitOutput(t *testing.T, j *job, dir string) string {
+	t.Helper()
+	const script = `set -e
+git switch -q main
+git checkout -q change -- pequod.yaml
+pequod crd generate
+pequod render
+git add -A
+git -c user.name=a -c user.email=a@example.com commit -qm output
+git -c user.name=a -c user.email=a@example.com rebase -q main change
+`
+	if out, code := run(t, dir, j.env, "sh", "-c", script); code != 0 {
+		t.Fatal(out)
+	}
+	crds, err := filepath.Glob(filepath.Join(dir, "crds", "*.yaml"))
+	if err != nil || len(crds) != 1 {
+		t.Fatalf("%q, %v", crds, err)
+	}
+	return crds[0]
+}
+
+// TestChecks checks committed graphs and CRDs, and that CRDs break nobody.
+func TestChecks(t *testing.T) {
+	j := newJob(t, ofPull, inputs("INPUT_CHECK=graphs\ncrds\n", "INPUT_CRDS=crds")...)
+	dir := checkout(t, j, map[string]string{"pequod.yaml": withCRDs})
+	crd := commitOutput(t, j, dir)
+	if out, code := j.script(t, dir, "review.sh"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	good := readFile(t, crd)
+	writeFile(t, crd, strings.Replace(good, "maximum: 65535", "maximum: 80", 1), 0o644)
+	out, code := j.script(t, dir, "review.sh")
+	if code != 1 || !strings.Contains(out, "::error file=crds/") || !strings.Contains(out, "1 file out of date") {
+		t.Errorf("a narrower CRD: exit code %d:\n%s", code, out)
+	}
+	writeFile(t, crd, good, 0o644)
+	writeFile(t, filepath.Join(dir, "apps", "web.yaml"), strings.Replace(webYAML, "1.4.0", "1.5.0", 1), 0o644)
+	if out, code := j.script(t, dir, "review.sh"); code != 1 || !strings.Contains(out, "1 file out of date") {
+		t.Errorf("graphs that are out of date: exit code %d:\n%s", code, out)
+	}
+	j.env = append(j.env, "INPUT_CHECK=CRDs")
+	if out, code := j.script(t, dir, "review.sh"); code != 2 || !strings.Contains(out, "check: CRDs: want graphs or crds") {
+		t.Errorf("an unknown check: exit code %d:\n%s", code, out)
 	}
 }
