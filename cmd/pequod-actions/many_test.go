@@ -253,7 +253,7 @@ spec:
 	of("unread", "", `{object: {apiVersion: v1, kind: ConfigMap, name: other}}`, "timeout: 1s")
 	for name, want := range map[string]string{
 		"anywhere": "service anywhere has no selector", "host": "is in the network of its node", "outside": "--monitor-networks of pequod-actions",
-		"none": "there is no target to read", "apiserver": "the address is that of the API server", "unread": "the service account has no right to it",
+		"none": "there is no target to read", "apiserver": "the address is that of the API server", "unread": `service account watcher cannot list resource "configmaps" in API group ""`,
 	} {
 		e.monitored(t, name, func(status map[string]any) error {
 			if !strings.Contains(fmt.Sprint(status["conditions"]), want) {

@@ -137,7 +137,7 @@ stringData: {url: "https://%[2]s.example.com/"}
 	e.monitored(t, "my-app", reason("Healthy"))
 	a.Set("unhealthy", 0)
 	e.monitored(t, "my-app", result("told", "POST the address of Secret hook answers 200"))
-	e.monitored(t, "my-app", result("unread", "Secret other: the service account has no right to it"))
+	e.monitored(t, "my-app", result("unread", `Secret other: service account watcher cannot get resource "secrets"`))
 	e.monitored(t, "my-app", result("elsewhere", "POST the address of Secret elsewhere: host [redacted] is not allowed"))
 	e.monitored(t, "my-app", result("metadata", "host 169.254.169.254 is not allowed"))
 	e.monitored(t, "my-app", result("apiserver", "the address is that of the API server"))
@@ -215,7 +215,7 @@ spec:
 	for rule, want := range map[string]string{
 		"auto":  "Deployment auto: HorizontalPodAutoscaler auto sets its replicas",
 		"scale": "scaled Deployment free to 3", "taken": `Deployment taken: field spec.replicas is owned by field manager "harness"`,
-		"patch": "patched Deployment free", "none": "Deployment none: not found", "forbidden": "ConfigMap x: the service account has no right to it",
+		"patch": "patched Deployment free", "none": "Deployment none: not found", "forbidden": `ConfigMap x: service account watcher cannot get resource "configmaps"`,
 		"run": "requested a reconciliation of Action backup",
 	} {
 		e.monitored(t, "my-app", result(rule, want))
