@@ -27,18 +27,15 @@ func (r *Reactor) scale(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.S
 	if err != nil {
 		return "", err
 	}
-	client, err := r.Accounts.Dynamic(m.Namespace, m.Spec.ServiceAccountName)
-	if err != nil {
-		return "", err
-	}
-	if err := unscaled(ctx, client, m.Namespace, apiVersion, do.Kind, do.Name); err != nil {
+	of := target{m, objects, apiVersion, do.Kind, do.Name}
+	if err := r.unscaled(ctx, of); err != nil {
 		return "", err
 	}
 	scale := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": map[string]any{"name": do.Name},
 		"spec": map[string]any{"replicas": int64(do.Replicas)},
 	}}
-	if err := r.apply(ctx, target{m, objects, apiVersion, do.Kind, do.Name}, scale, "scale"); err != nil {
+	if err := r.apply(ctx, of, scale, "scale"); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("scaled %s %s to %d", do.Kind, do.Name, do.Replicas), nil
@@ -62,7 +59,13 @@ func (r *Reactor) patch(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.P
 	patch.SetKind(do.Kind)
 	patch.SetName(do.Name)
 	patch.SetUID(live.GetUID()) // an object that is gone isn't made again
-	if err := r.apply(ctx, target{m, objects, do.APIVersion, do.Kind, do.Name}, patch); err != nil {
+	of := target{m, objects, do.APIVersion, do.Kind, do.Name}
+	if _, scales, _ := unstructured.NestedFieldNoCopy(patch.Object, "spec", "replicas"); scales {
+		if err := r.unscaled(ctx, of); err != nil {
+			return "", err
+		}
+	}
+	if err := r.apply(ctx, of, patch); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("patched %s %s", do.Kind, do.Name), nil
@@ -75,7 +78,7 @@ type target struct {
 	apiVersion, kind, name string
 }
 
-// apply applies fields that nobody else owns. Fields of a graph are applied if the graph ignores them.
+// apply applies fields. It takes over those of other owners that don't take them back.
 func (r *Reactor) apply(ctx context.Context, t target, fields *unstructured.Unstructured, subresource ...string) error {
 	_, err := t.objects.Apply(ctx, t.name, fields, metav1.ApplyOptions{FieldManager: fieldManager}, subresource...)
 	if !apierrors.IsConflict(err) {

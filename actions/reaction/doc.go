@@ -5,6 +5,6 @@
 // are evicted by UID, fields are applied, and requests for reconciliations have the time of the
 // firing. A request of http has the same Idempotency-Key. Only a command of exec happens again.
 //
-// A field that a graph owns isn't changed, because the applier would take it back at once, unless
-// the graph ignores the field.
+// A field isn't changed if somebody would take it back: an autoscaler, Flux, Argo CD, or a graph that
+// doesn't ignore the field. Fields of other owners are taken over.
 package reaction

@@ -19,8 +19,9 @@ import (
 // nobody is the manager that the API server invents for fields that nobody owns, such as defaults.
 const nobody = "before-first-apply"
 
-// judge returns why fields with other owners must not be applied, or nil if they are ignored
-// fields of the graph that the object belongs to.
+// judge returns why fields with other owners must not be applied, or nil if none of the owners takes
+// its fields back. A graph does, unless it ignores the field, and so do Flux and Argo CD. What kubectl,
+// Helm or another tool has written once is not restored, so it may be changed.
 func (r *Reactor) judge(ctx context.Context, t target, conflicts []conflict) error {
 	live, err := t.objects.Get(ctx, t.name, metav1.GetOptions{})
 	if err != nil {
@@ -34,7 +35,9 @@ func (r *Reactor) judge(ctx context.Context, t target, conflicts []conflict) err
 		switch {
 		case apierrors.IsForbidden(err):
 			// Whether the graph ignores a field isn't known, so that it does not is assumed.
-			return unreadable(conflicts, namespace, graph)
+			return unreadable(conflicts, t.monitor.Spec.ServiceAccountName, namespace, graph)
+		case apierrors.IsNotFound(err): // pequod apply has applied the object, and no controller does
+			graph = ""
 		case err != nil:
 			return fmt.Errorf("ResourceGraph %s/%s: %s", namespace, graph, identity.Reason(err))
 		}
@@ -44,25 +47,37 @@ func (r *Reactor) judge(ctx context.Context, t target, conflicts []conflict) err
 		manager = policy.FieldManager
 	}
 	for _, c := range conflicts {
-		switch {
-		case c.manager == nobody:
-		case graph == "" || c.manager != manager:
-			return fmt.Errorf("field %s is owned by field manager %q", c.field, c.manager)
-		case policy == nil || !ignored(policy.IgnoreFields, c.field):
+		if graph != "" && c.manager == manager && (policy == nil || !ignored(policy.IgnoreFields, c.field)) {
 			return fmt.Errorf("OwnedByGraph: field %s belongs to ResourceGraph %s/%s, which would take it back; add it to ignoreFields of the node to leave it to the Monitor",
 				c.field, namespace, graph)
+		}
+		if tool := restorer(c.manager); tool != "" {
+			return fmt.Errorf("field %s belongs to %s (field manager %q), which would take it back; remove the field from the manifests there to leave it to the Monitor",
+				c.field, tool, c.manager)
 		}
 	}
 	return nil
 }
 
+// restorer returns the name of the tool whose controller is a field manager and applies its manifests
+// again and again, or "".
+func restorer(manager string) string {
+	switch manager {
+	case "kustomize-controller", "helm-controller":
+		return "Flux"
+	case "argocd-controller", "argocd-application-controller":
+		return "Argo CD"
+	}
+	return ""
+}
+
 // unreadable returns why fields of an object of a graph that the account may not read must not be
 // applied, or nil if nobody owns them.
-func unreadable(conflicts []conflict, namespace, graph string) error {
+func unreadable(conflicts []conflict, account, namespace, graph string) error {
 	for _, c := range conflicts {
 		if c.manager != nobody {
-			return fmt.Errorf("OwnedByGraph: field %s is owned by field manager %q, and the service account has no right to get ResourceGraph %s/%s, which may ignore the field",
-				c.field, c.manager, namespace, graph)
+			return fmt.Errorf("OwnedByGraph: field %s is owned by field manager %q, and the service account %s has no right to get ResourceGraph %s/%s, which may ignore the field",
+				c.field, c.manager, account, namespace, graph)
 		}
 	}
 	return nil

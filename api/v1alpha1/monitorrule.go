@@ -159,8 +159,8 @@ type RestartPodsReaction struct {
 }
 
 // ScaleReaction applies the number of replicas through the subresource scale. It is refused
-// while a graph or another field manager owns the number. The account needs the right to patch
-// the subresource.
+// if a graph, an autoscaler, Flux or Argo CD would take the number back. The account needs the
+// right to patch the subresource.
 type ScaleReaction struct {
 	// apiVersion is the group and version of the object. Defaults to apps/v1.
 	//
@@ -183,8 +183,8 @@ type ScaleReaction struct {
 	Replicas int32 `json:"replicas"`
 }
 
-// PatchReaction applies fields of an object by server-side apply. It is refused while a graph
-// or another field manager owns one of them. The object must exist.
+// PatchReaction applies fields of an object by server-side apply. It is refused if a graph, an
+// autoscaler, Flux or Argo CD would take one of them back. The object must exist.
 type PatchReaction struct {
 	// apiVersion is the group and version of the object.
 	//

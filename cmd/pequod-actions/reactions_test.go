@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/pequod-io/pequod/config"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/hosts/app"
@@ -164,13 +166,14 @@ stringData: {url: "https://%[2]s.example.com/"}
 }
 
 // TestMonitorApplies scales, patches, and requests runs and reconciliations, as far as the account
-// may and others don't own the fields.
+// may and nobody takes the fields back. Deployments are made by several tools, as their managers.
 func TestMonitorApplies(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	a := app.Start(t)
 	e.rights(t, readPods+`, {apiGroups: [apps], resources: [deployments/scale], verbs: [patch]}, {apiGroups: [apps], resources: [deployments], verbs: [get, patch]},
-  {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list]}, {apiGroups: [platform.pequod.io], resources: [actions], verbs: [patch]}`)
+  {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list]}, {apiGroups: [platform.pequod.io], resources: [actions], verbs: [patch]},
+  {apiGroups: [platform.pequod.io], resources: [resourcegraphs], verbs: [get]}`)
 	e.pod(t, "web", a, "")
 	deployment := func(name, replicas string) string {
 		return fmt.Sprintf(`
@@ -183,7 +186,7 @@ spec:
   template: {metadata: {labels: {of: %[1]s}}, spec: {containers: [{name: a, image: a}]}}
 `, name, replicas)
 	}
-	e.Apply(t, deployment("free", "paused: false")+"---"+deployment("taken", "replicas: 1")+"---"+deployment("auto", "paused: false")+`---
+	e.Apply(t, deployment("free", "paused: false")+"---"+deployment("auto", "paused: false")+`---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: auto}
@@ -192,13 +195,40 @@ spec:
   minReplicas: 2
   maxReplicas: 4
 `)
+	deployments := e.Await(t, "apps/v1", "Deployment", "")
+	for name, manager := range map[string]string{
+		"created": "kubectl-create", "applied": "kubectl-client-side-apply", "released": "helm", "synced": "argocd-application-controller",
+		"served": "kubectl", "fluxed": "kustomize-controller", "argoed": "argocd-controller", "local": "pequod",
+	} {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(deployment(name, "replicas: 1")), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		switch name {
+		case "created", "applied", "released", "synced":
+			_, err = deployments.Create(t.Context(), object, metav1.CreateOptions{FieldManager: manager})
+		case "local": // by pequod apply, whose graph is not in the cluster
+			object.SetLabels(map[string]string{"pequod.io/graph": "local", "pequod.io/graph-namespace": e.Namespace})
+			fallthrough
+		default:
+			_, err = deployments.Apply(t.Context(), name, object, metav1.ApplyOptions{FieldManager: manager})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	e.action(t, "backup", "1", "")
 	e.watch(t)
 	e.status(t, "backup", reason("RunSucceeded"))
-	e.monitor(t, "my-app", `
-  {name: scale, `+bad+`, do: [{scale: {kind: Deployment, name: free, replicas: 3}}]},
-  {name: taken, `+bad+`, do: [{scale: {kind: Deployment, name: taken, replicas: 3}}]},
-  {name: auto, `+bad+`, do: [{scale: {kind: Deployment, name: auto, replicas: 3}}]},
+	var rules strings.Builder
+	for _, name := range []string{"free", "created", "applied", "released", "served", "local", "synced", "fluxed", "argoed", "auto"} {
+		fmt.Fprintf(&rules, "  {name: %[1]s, "+bad+", do: [{scale: {kind: Deployment, name: %[1]s, replicas: 3}}]},\n", name)
+	}
+	e.monitor(t, "my-app", rules.String()+`
+  {name: sets, `+bad+`, do: [{patch: {apiVersion: apps/v1, kind: Deployment, name: auto, patch: {spec: {replicas: 3}}}}]},
+  {name: changes, `+bad+`, do: [{patch: {apiVersion: apps/v1, kind: Deployment, name: created, patch: {spec: {replicas: 3, template: {spec: {containers: [{name: a, image: b}]}}}}}}]},
+  {name: reverts, `+bad+`, do: [{patch: {apiVersion: apps/v1, kind: Deployment, name: fluxed, patch: {spec: {template: {spec: {containers: [{name: a, image: b}]}}}}}}]},
   {name: patch, `+bad+`, do: [{patch: {apiVersion: apps/v1, kind: Deployment, name: free, patch: {metadata: {labels: {mode: safe}}, spec: {minReadySeconds: 7}}}}]},
   {name: none, `+bad+`, do: [{patch: {apiVersion: apps/v1, kind: Deployment, name: none, patch: {spec: {minReadySeconds: 7}}}}]},
   {name: forbidden, `+bad+`, do: [{patch: {apiVersion: v1, kind: ConfigMap, name: x, patch: {data: {a: b}}}}]},
@@ -213,12 +243,26 @@ spec:
 	})
 	a.Set("unhealthy", 0)
 	for rule, want := range map[string]string{
-		"auto":  "Deployment auto: HorizontalPodAutoscaler auto sets its replicas",
-		"scale": "scaled Deployment free to 3", "taken": `Deployment taken: field spec.replicas is owned by field manager "harness"`,
-		"patch": "patched Deployment free", "none": "Deployment none: not found", "forbidden": `ConfigMap x: service account watcher cannot get resource "configmaps"`,
-		"run": "requested a reconciliation of Action backup",
+		"auto": "Deployment auto: HorizontalPodAutoscaler auto sets its replicas; change its minReplicas instead",
+		"sets": "Deployment auto: HorizontalPodAutoscaler auto sets its replicas",
+		"free": "scaled Deployment free to 3", "created": "scaled Deployment created to 3", "applied": "scaled Deployment applied to 3",
+		"released": "scaled Deployment released to 3", "served": "scaled Deployment served to 3", "local": "scaled Deployment local to 3",
+		"fluxed":  `Deployment fluxed: field spec.replicas belongs to Flux (field manager "kustomize-controller"), which would take it back; remove the field`,
+		"argoed":  `Deployment argoed: field spec.replicas belongs to Argo CD (field manager "argocd-controller"), which would take it back`,
+		"synced":  `Deployment synced: field spec.replicas belongs to Argo CD (field manager "argocd-application-controller"), which would take it back`,
+		"changes": "patched Deployment created",
+		"reverts": `image belongs to Flux (field manager "kustomize-controller"), which would take it back`,
+		"patch":   "patched Deployment free", "none": "Deployment none: not found",
+		"forbidden": `ConfigMap x: service account watcher cannot get resource "configmaps" in API group "" in the namespace "` + e.Namespace + `"; add this right to a Role`,
+		"run":       "requested a reconciliation of Action backup",
 	} {
 		e.monitored(t, "my-app", result(rule, want))
+	}
+	for name, want := range map[string]int32{"created": 3, "released": 3, "fluxed": 1, "synced": 1} {
+		d, err := e.Client.AppsV1().Deployments(e.Namespace).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || *d.Spec.Replicas != want {
+			t.Errorf("%s has %d replicas: %v", name, *d.Spec.Replicas, err)
+		}
 	}
 	free := e.Get(t, "apps/v1", "Deployment", "free")
 	replicas, _, _ := unstructured.NestedInt64(free.Object, "spec", "replicas")
@@ -311,7 +355,7 @@ spec:
 		_, err := e.Client.CoreV1().ConfigMaps(e.Namespace).Get(ctx, "after", metav1.GetOptions{})
 		return err
 	})
-	unread := `OwnedByGraph: field spec.replicas is owned by field manager "pequod", and the service account has no right to get ResourceGraph ` + e.Namespace + "/shop"
+	unread := `OwnedByGraph: field spec.replicas is owned by field manager "pequod", and the service account watcher has no right to get ResourceGraph ` + e.Namespace + "/shop"
 	e.monitored(t, "my-app", result("left", unread))
 	e.rights(t, scale+`, {apiGroups: [platform.pequod.io], resources: [resourcegraphs], verbs: [get]}`)
 	e.monitored(t, "my-app", result("owned", "OwnedByGraph: field spec.replicas belongs to ResourceGraph "+e.Namespace+"/shop"))
