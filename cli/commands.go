@@ -20,6 +20,7 @@ import (
 	"github.com/pequod-io/pequod/cli/run"
 	"github.com/pequod-io/pequod/cli/settings"
 	"github.com/pequod-io/pequod/cli/ui"
+	"github.com/pequod-io/pequod/internal/version"
 )
 
 // Command returns the command tree without a process around it. The generator of
@@ -73,12 +74,13 @@ not ready in time); 2 there is no answer (usage, a missing file, I/O, a cluster
 that can't be reached, a module that had to be ended).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Version:       version.Program(),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		// Defaults are filled in after the flags are parsed and before the
 		// command looks at them.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return settings.Apply(cmd, env) },
 	}
+	cmd.Flags().Bool("version", false, "print the version") // cobra's own flag would have the name -v, too
 	cmd.SetIn(env.In)
 	cmd.SetOut(env.Out)
 	cmd.SetErr(env.Err)
@@ -103,6 +105,7 @@ that can't be reached, a module that had to be ended).`,
 	cmd.AddCommand(distribute.Commands(env)...)
 	cmd.AddCommand(pipeline.Commands(env)...)
 	cmd.AddCommand(newConfigCommand(env), newVersionCommand(env))
+	suggest(cmd)
 	command.ShowGroups(cmd)
 	return cmd
 }

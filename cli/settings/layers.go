@@ -130,7 +130,7 @@ func resolve(v *viper.Viper, f *pflag.Flag) (Value, error) {
 // name.
 func visitSettable(cmd *cobra.Command, visit func(*pflag.Flag)) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" {
+		if f.Name != "help" && f.Name != "version" {
 			visit(f)
 		}
 	})

@@ -55,7 +55,7 @@ var userFlags = []string{
 	// The hosts that an installed program may connect to.
 	"allow-egress",
 	// Not of pequod.yaml at all.
-	"help", "no-descriptions",
+	"help", "no-descriptions", "version",
 }
 
 // TestEveryFlagIsClassified checks that every flag of every command is either one
