@@ -37,12 +37,12 @@ func readConfig(file configFile, root *cobra.Command) (map[string]setting, error
 	if err != nil {
 		return nil, command.FileError(err)
 	}
-	c := &configReader{file: shownPath(file.path), from: file, settings: map[string]setting{}}
+	c := &configReader{file: shownPath(file.path), from: file, commands: commandsOf(root), settings: map[string]setting{}}
 	doc, err := parse(c.file, data)
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	return c.settings, c.mapping(doc, "", flagsOf(root), commandsOf(root))
+	return c.settings, c.mapping(doc, "", flagsOf(root), c.commands)
 }
 
 // parse returns the only document of a file, or nil if it is empty. file is its name in
@@ -74,8 +74,9 @@ func yamlError(file string, err error) error {
 
 // configReader collects the settings of one file.
 type configReader struct {
-	file     string             // as shown in errors
-	from     configFile         // the origin, which decides what the file may set
+	file     string     // as shown in errors
+	from     configFile // the origin, which decides what the file may set
+	commands map[string]*cobra.Command
 	settings map[string]setting // keyed as in the result of readConfig
 }
 
@@ -86,6 +87,9 @@ type configReader struct {
 func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*pflag.Flag, commands map[string]*cobra.Command) error {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		return nil
+	}
+	if n.Kind != yaml.MappingNode && command != "" {
+		return fmt.Errorf("%s: %s is a command: its value must be a mapping of flags", c.at(n), command)
 	}
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("%s: must be a mapping", c.at(n))
@@ -98,9 +102,10 @@ func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*p
 			}
 			continue
 		}
-		// A name may be both a command and a flag, such as "validate". Only a mapping
-		// is the section of a command.
-		if sub, ok := commands[k.Value]; ok && v.Kind == yaml.MappingNode {
+		// A name may be both a command and a flag, such as "validate". Then only a mapping
+		// is the section of the command.
+		f, isFlag := flags[k.Value]
+		if sub, ok := commands[k.Value]; ok && (v.Kind == yaml.MappingNode || !isFlag) {
 			own := map[string]*pflag.Flag{}
 			sub.Flags().VisitAll(func(f *pflag.Flag) { own[f.Name] = f })
 			if err := c.mapping(v, k.Value, own, nil); err != nil {
@@ -108,8 +113,10 @@ func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*p
 			}
 			continue
 		}
-		f, ok := flags[k.Value]
-		if !ok {
+		if sub := command + " " + k.Value; !isFlag && c.commands[sub] != nil {
+			return fmt.Errorf("%s: unknown key %q; the settings of the command are at the top level: %s: {…}", c.at(k), k.Value, sub)
+		}
+		if !isFlag {
 			return fmt.Errorf("%s: unknown key %q%s", c.at(k), k.Value, hintOf(k.Value, flags, commands))
 		}
 		if c.from.repository != "" && !slices.Contains(repositoryFlags, f.Name) {
