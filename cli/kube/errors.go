@@ -3,6 +3,8 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +30,12 @@ func kubeconfigError(err error) error {
 func noKubeconfig(raw *clientcmdapi.Config) error {
 	if !clientcmdapi.IsConfigEmpty(raw) {
 		return errors.New("the kubeconfig has no current context with a cluster; set --context or --server")
+	}
+	// client-go takes a file of the variable that is missing for an empty one.
+	for _, file := range filepath.SplitList(os.Getenv(clientcmd.RecommendedConfigPathEnvVar)) {
+		if _, err := os.Stat(file); file != "" && err != nil {
+			return fmt.Errorf("kubeconfig: %w; $KUBECONFIG names it: mend the variable, or set --kubeconfig", command.FileError(err))
+		}
 	}
 	return errors.New("no kubeconfig found; set --kubeconfig or $KUBECONFIG")
 }
