@@ -144,6 +144,9 @@ func (c *Catalog) Embedded(ctx context.Context) ([]*render.Platform, error) {
 //
 // If only the group is wrong, the suggestion is the kind with its right group.
 func (c *Catalog) hint(ctx context.Context, in *render.Instance) string {
+	if in.Group() == v1alpha1.Group {
+		return ownKind(in.Kind)
+	}
 	var kinds, known []string
 	for _, p := range c.known(ctx) {
 		known = append(known, p.GroupKind())
@@ -158,6 +161,17 @@ func (c *Catalog) hint(ctx context.Context, in *render.Instance) string {
 		return near + " " + list
 	}
 	return list
+}
+
+// ownKind returns what to do with an object of one of Pequod's own kinds, which is no instance.
+func ownKind(kind string) string {
+	switch kind {
+	case "ResourceGraph":
+		return "it is not an instance but the graph of one, as pequod render prints it; pequod graph -f checks it, and pequod diff -f compares it with the cluster"
+	case "Transform":
+		return "it is not an instance but makes a module a platform; pass it with --platform, and the instances with -f"
+	}
+	return "it is not an instance but a kind of Pequod itself; kubectl apply --dry-run=server checks it"
 }
 
 // known returns all platforms: the given ones in their order, then the embedded
