@@ -301,6 +301,53 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
+// TestKCO checks that the recording rules have the names of KCO's metrics, as docs/seeds.md lists them, and the
+// numbers of /stats, and that their expressions name metrics and labels that exist.
+func TestKCO(t *testing.T) {
+	known := allMetrics(t)
+	var rules struct {
+		Spec struct {
+			Groups []struct {
+				Rules []struct{ Record, Expr string }
+			}
+		}
+	}
+	if err := yaml.Unmarshal(build(t, filepath.Join("prometheus", "kco")), &rules); err != nil {
+		t.Fatal(err)
+	}
+	got, stats := map[string]bool{}, map[string]bool{}
+	for _, group := range rules.Spec.Groups {
+		for _, r := range group.Rules {
+			if number, is := strings.CutPrefix(r.Record, "operator_kco_stats_"); is {
+				stats[number] = true
+			} else {
+				got[strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(r.Record, "_bucket"), "_count"), "_sum")] = true
+			}
+			for _, p := range problems(r.Expr, known) {
+				t.Errorf("%s: %s: %s", r.Record, r.Expr, p)
+			}
+			if isHistogram(r.Record) {
+				t.Errorf("%s has no value by its own name", r.Record)
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join("..", "docs", "seeds.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(operator_kco_\\w+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		want[m[1]] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(want) != 7 {
+		t.Errorf("%d metrics (-seeds.md +rules):\n%s", len(want), diff)
+	}
+	numbers := map[string]bool{"monitors": true, "polls": true, "failures": true, "reactions": true, "failed_reactions": true}
+	if diff := cmp.Diff(numbers, stats); diff != "" {
+		t.Errorf("numbers (-/stats +rules):\n%s", diff)
+	}
+}
+
 // TestHandbook checks that the handbook lists all metrics with their labels, and all alerts.
 func TestHandbook(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
@@ -333,7 +380,7 @@ func TestHandbook(t *testing.T) {
 
 // TestMonitoringFiles checks that every file of config/prometheus is part of a kustomization.
 func TestMonitoringFiles(t *testing.T) {
-	for _, dir := range append([]string{filepath.Join("prometheus", "base"), filepath.Join("prometheus", "reader")}, monitoring...) {
+	for _, dir := range append([]string{filepath.Join("prometheus", "base"), filepath.Join("prometheus", "reader"), filepath.Join("prometheus", "kco")}, monitoring...) {
 		var k struct {
 			Resources          []string
 			ConfigMapGenerator []struct{ Files []string }
