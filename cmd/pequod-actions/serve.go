@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"strconv"
 	"time"
 
@@ -61,6 +62,9 @@ func (o *options) check() (err error) {
 
 // serve runs the controllers until ctx is done and requests in flight have ended.
 func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logger, s *incluster.Settings) error {
+	if text := unused(os.Environ()); text != "" {
+		log.Info(text)
+	}
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return err
