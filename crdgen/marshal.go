@@ -5,7 +5,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/internal/source/yamlout"
 )
 
 // Marshal writes crd as YAML with sorted keys, without the status and the
@@ -18,7 +19,7 @@ func Marshal(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 		Spec            apiextensionsv1.CustomResourceDefinitionSpec `json:"spec"`
 	}{crd.TypeMeta, crd.ObjectMeta, crd.Spec}
 	object.Metadata.CreationTimestamp = metav1.Time{}
-	out, err := yaml.Marshal(object)
+	out, err := yamlout.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: writing: %w", crd.Name, err)
 	}

@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/diff"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/yamlout"
 )
 
 // maxInlineText is the length, in characters, above which only the part of a string
@@ -145,14 +145,11 @@ func looksPlain(s string) bool {
 // block returns a value as lines of YAML, safe to print. A value that YAML cannot
 // encode is returned as one line.
 func block(v any) []string {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	e.CompactSeqIndent()
-	if err := e.Encode(v); err != nil {
+	out, err := yamlout.Encode(v)
+	if err != nil {
 		return []string{inline(v)}
 	}
-	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
 	for i := range lines {
 		lines[i] = source.Escape(lines[i], "\t")
 	}

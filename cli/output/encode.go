@@ -12,9 +12,10 @@ import (
 	"encoding/json"
 	"io"
 
-	"go.yaml.in/yaml/v3"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml/kyaml"
+
+	"github.com/pequod-io/pequod/internal/source/yamlout"
 )
 
 // Formats are the values of -o of commands that print objects.
@@ -60,13 +61,5 @@ func Encode(format string, object any, name string) ([]byte, error) {
 		data, err := (&kyaml.Encoder{}).Marshal(generic)
 		return append(data, '\n'), err
 	}
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	enc.CompactSeqIndent()
-	if err := enc.Encode(generic); err != nil {
-		return nil, err
-	}
-	err = enc.Close()
-	return b.Bytes(), err
+	return yamlout.Encode(generic)
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -270,11 +269,9 @@ func printLists(w io.Writer, plans []*applier.Plan, lists []adoptList) error {
 		if len(plans) > 1 {
 			fmt.Fprintf(&out, "# graph %s\n", plans[i].Owner)
 		}
-		enc := yaml.NewEncoder(&out)
-		enc.SetIndent(2)
-		enc.CompactSeqIndent()
-		if err := errors.Join(enc.Encode(list), enc.Close()); err != nil {
-			return err
+		fmt.Fprintf(&out, "adopt:\n  mode: %s\n  strategy: %s\n  resources:\n", list.Adopt.Mode, list.Adopt.Strategy)
+		for _, line := range items(list.Adopt.Resources, "  ") {
+			out.WriteString(line + "\n")
 		}
 	}
 	_, err := w.Write(out.Bytes())

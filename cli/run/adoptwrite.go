@@ -14,6 +14,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/atomicfile"
+	"github.com/pequod-io/pequod/internal/source/yamlout"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -127,8 +128,10 @@ func (e *adoptEdit) insert(after, indent int, lines []string) {
 func items(refs []adoptRef, indent string) []string {
 	var lines []string
 	for _, ref := range refs {
+		var q yamlout.Quoter
+		ref.Namespace, ref.Name = q.String(ref.Namespace), q.String(ref.Name)
 		data, _ := yaml.Marshal(ref) // strings can always be encoded
-		for i, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		for i, line := range strings.Split(strings.TrimSpace(string(q.Quote(data))), "\n") {
 			mark := "  "
 			if i == 0 {
 				mark = "- "

@@ -19,7 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"sigs.k8s.io/yaml"
+	"github.com/pequod-io/pequod/internal/source/yamlout"
 )
 
 const (
@@ -52,7 +52,7 @@ func write(dir string) error {
 		return err
 	}
 	for name, manifest := range map[string]any{"pequod-krew.yaml": krew(version, archives), "pequod.yaml": flux(version, archives)} {
-		data, err := yaml.Marshal(manifest)
+		data, err := yamlout.Marshal(manifest)
 		if err != nil {
 			return err
 		}

@@ -27,9 +27,9 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/internal/ociimage"
+	"github.com/pequod-io/pequod/internal/source/yamlout"
 	"github.com/pequod-io/pequod/modules/archive"
 )
 
@@ -158,7 +158,7 @@ func layout(parts []Part) ([]File, error) {
 
 // kustomization returns a kustomization.yaml that lists files or directories.
 func kustomization(resources []string) ([]byte, error) {
-	return yaml.Marshal(map[string]any{
+	return yamlout.Marshal(map[string]any{
 		"apiVersion": "kustomize.config.k8s.io/v1beta1",
 		"kind":       "Kustomization",
 		"resources":  resources,

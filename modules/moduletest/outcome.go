@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlout"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -39,7 +38,7 @@ func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 		}
 		// The digest changes with every edit of the module, even of a comment.
 		res.Graph.Spec.PlatformRef.Digest = ""
-		data, err := yaml.Marshal(res.Graph)
+		data, err := yamlout.Marshal(res.Graph)
 		if err != nil {
 			out.problems = append(out.problems, problem.Problem{Position: in.Pos(), Rule: problem.RuleGraph, Message: err.Error()})
 			failed = true

@@ -10,12 +10,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/yamlout"
 	"github.com/pequod-io/pequod/modules/archive"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/worker"
@@ -158,7 +158,7 @@ func (b *build) add(doc worker.Document, rg *v1alpha1.ResourceGraph) {
 	for _, clash := range b.claims.Add(doc.Position, graph.Read(rg).Owned()) {
 		again("%s is rendered by %s already", clash.Object, clash.First)
 	}
-	manifest, err := yaml.Marshal(rg)
+	manifest, err := yamlout.Marshal(rg)
 	if err != nil {
 		again("encoding the graph: %v", err)
 		return
