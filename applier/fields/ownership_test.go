@@ -37,6 +37,10 @@ func TestRemoveUnowned(t *testing.T) {
 		"a map that becomes empty": {
 			"{labels: {a: x}, c: 1}", "{'f:labels': {'.': {}, 'f:a': {}}}", "{}", "{c: 1}",
 		},
+		// kubectl apply created the map with its only key, which kubectl rollout restart owns now.
+		"a map whose last field others took": {
+			"{annotations: {a: x}}", "{'f:annotations': {}}", "{'f:annotations': {'f:a': {}}}", "{annotations: {a: x}}",
+		},
 		"a value as a whole": {"{selector: {a: x, b: y}}", "{'f:selector': {}}", "{}", "{}"},
 		"an item": {
 			containers,

@@ -10,18 +10,18 @@ import (
 // lists and items that still have content stay. It reports whether it removed
 // anything.
 func RemoveUnowned(object map[string]any, owned, kept Set) bool {
-	_, removed := removeUnowned(object, owned.difference(kept), owned, nil)
+	_, removed := removeUnowned(object, owned.difference(kept), owned, kept, nil)
 	return removed
 }
 
 // removeUnowned removes the fields of gone from v and returns what has to replace
 // v in its parent. owned is the node of v in the set of all formerly owned
-// fields. identity has the fields that identify v if v is a list item: they are
+// fields, and kept that in the set of the fields that have other owners. identity has the fields that identify v if v is a list item: they are
 // removed only together with the item.
 //
 // The fields below a key come before the key itself, so that a map that is left
 // empty is seen to be empty.
-func removeUnowned(v any, gone, owned Set, identity map[string]any) (any, bool) {
+func removeUnowned(v any, gone, owned, kept Set, identity map[string]any) (any, bool) {
 	removed := false
 	// Backward, so that removing an item by its index moves none that is still to come.
 	for _, key := range slices.Backward(slices.Sorted(maps.Keys(gone))) {
@@ -30,7 +30,7 @@ func removeUnowned(v any, gone, owned Set, identity map[string]any) (any, bool) 
 			continue
 		}
 		itemIdentity, _ := identityOf(key)
-		below, changed := removeUnowned(value, gone.below(key), owned.below(key), itemIdentity)
+		below, changed := removeUnowned(value, gone.below(key), owned.below(key), kept.below(key), itemIdentity)
 		if changed {
 			v, _ = set(v, Path{key}, below)
 			removed = true
@@ -44,8 +44,10 @@ func removeUnowned(v any, gone, owned Set, identity map[string]any) (any, bool) 
 			if _, identifies := identity[name]; identifies {
 				continue
 			}
-			// A field that was owned as a whole goes with all of its content.
-			if !owned.below(key).isLeaf() && !isEmpty(below, nil) {
+			// A field that was owned as a whole goes with all of its content. A map looks the
+			// same if others have taken over everything in it, which stays.
+			_, shared := kept[key]
+			if (shared || !owned.below(key).isLeaf()) && !isEmpty(below, nil) {
 				continue
 			}
 		case "k":
