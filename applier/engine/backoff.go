@@ -12,6 +12,9 @@ type Backoff struct {
 	Jitter func() float64
 }
 
+// maxBackoff is the longest delay of the zero Backoff.
+const maxBackoff = 5 * time.Minute
+
 // MaxTransientBackoff limits the delay after failures of the API server itself,
 // such as overload. They end without any event, and the graph should continue
 // soon afterwards.
@@ -24,7 +27,7 @@ func (b Backoff) After(failures int) time.Duration {
 		base = time.Second
 	}
 	if most <= 0 {
-		most = 5 * time.Minute
+		most = maxBackoff
 	}
 	wait := most
 	// 30 doublings exceed every sensible maximum, and more would overflow.
@@ -35,6 +38,18 @@ func (b Backoff) After(failures int) time.Duration {
 		wait -= time.Duration(b.Jitter() * float64(wait) / 2)
 	}
 	return wait
+}
+
+// Lasting returns the delay after a number of failures in a row of something that may
+// succeed without a change by a user. The delay is at most MaxTransientBackoff at first.
+// Every ten failures, this limit doubles, until it is most.
+func (b Backoff) Lasting(failures int, most time.Duration) time.Duration {
+	return b.AtMost(LongestDelay(failures, most)).After(failures)
+}
+
+// LongestDelay returns the limit of [Backoff.Lasting].
+func LongestDelay(failures int, most time.Duration) time.Duration {
+	return min(MaxTransientBackoff<<min(failures/10, 10), most)
 }
 
 // AtMost returns a copy of b whose delays are limited to most.

@@ -14,9 +14,11 @@ import (
 // graph changes. It is not safe for concurrent use. A nil Damper limits nothing.
 //
 // It also remembers the objects whose reads, writes and deletions failed for good. The engines
-// together try only a few of them again, in turn and at the same rate: a graph with
-// thousands of nodes without rights would otherwise send thousands of requests whenever
-// it is tried again. If one of them succeeds, the others are tried, too.
+// together try only a few of them again, in turn: a graph with thousands of nodes without
+// rights would otherwise send thousands of requests whenever it is tried again. For trialTime
+// these are maxRetries, and then one. The pause between two tries is a 20th of the time since
+// the first failure, and at most writeInterval. If one of them succeeds, the others are tried,
+// too.
 //
 // The first write of a node isn't counted: the graph is its cause, and so the creation
 // of an object needs no memory.
@@ -34,7 +36,7 @@ type Damper struct {
 	contests map[inventory.Key]contest
 
 	failures  map[inventory.Key]*failed // for good
-	retries   bucket                    // of the objects in failures
+	nextRetry time.Time                 // of the objects in failures
 	failing   map[inventory.Key]*failed // and may succeed
 	nextTrial time.Time                 // of the objects in failing
 	turns     int                       // how often an object was chosen to be tried again
@@ -56,17 +58,19 @@ const (
 
 	trialTime     = 5 * time.Minute
 	maxTrialPause = 5 * time.Minute
+
+	// maxRetries is how many objects that failed for good are tried again at once, until
+	// trialTime after the failure, and minRetryPause is the shortest pause between such tries.
+	maxRetries    = 3
+	minRetryPause = 500 * time.Millisecond
 )
 
 // NewDamper returns the damper of a graph that was not executed yet.
-func NewDamper() *Damper {
-	return &Damper{retries: bucket{tokens: maxWrites}}
-}
+func NewDamper() *Damper { return &Damper{} }
 
 // Unused reports whether a new Damper would limit nothing less.
 func (d *Damper) Unused() bool {
-	return d == nil || len(d.nodes)+len(d.failures)+len(d.contests)+len(d.failing) == 0 &&
-		d.retries.tokens == maxWrites && d.sliceCost == 0
+	return d == nil || len(d.nodes)+len(d.failures)+len(d.contests)+len(d.failing) == 0 && d.sliceCost == 0
 }
 
 // left returns the number of tokens that are left.

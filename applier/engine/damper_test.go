@@ -106,12 +106,12 @@ func TestFailuresAreRemembered(t *testing.T) {
 		}
 		return count
 	}
-	for i, want := range []int{2 * maxWrites, maxWrites, 0} {
+	for i, want := range []int{2 * maxWrites, maxRetries, 0} {
 		if got := tried(false); got != want {
 			t.Errorf("engine %d tried %d nodes; want %d", i, got, want)
 		}
 	}
-	damper.retries = bucket{tokens: 1}
+	damper.nextRetry = time.Time{} // time passes
 	if got := tried(true); got != 2*maxWrites {
 		t.Errorf("tried %d nodes after one succeeded; want %d", got, 2*maxWrites)
 	}
@@ -125,11 +125,10 @@ func TestObjectsTakeTurns(t *testing.T) {
 		failure *Failure
 		want    string // the objects that are tried
 	}{
-		{&Failure{Reason: ReasonForbidden, Message: "may not", Terminal: true}, "a b c a b c a b"}, // the first interval is too short
+		{&Failure{Reason: ReasonForbidden, Message: "may not", Terminal: true}, "a b c a b c a b c"},
 		{&Failure{Reason: ReasonWebhookFailed, Message: "no answer"}, "a b c a b c a b c"},
 	} {
 		d, now := NewDamper(), time.Now()
-		d.retries = bucket{at: now}
 		for _, name := range []string{"a", "b", "blocked", "c"} {
 			d.wroteInVain(key(name), test.failure, now)
 		}
@@ -154,7 +153,7 @@ func TestObjectsTakeTurns(t *testing.T) {
 // A read that succeeds says nothing about writes that failed for good.
 func TestReadsProveNoWrites(t *testing.T) {
 	d, now := NewDamper(), time.Now()
-	d.retries = bucket{at: now}
+	d.nextRetry = now.Add(time.Second)
 	a, b := inventory.Key{Kind: "ConfigMap", Name: "a"}, inventory.Key{Kind: "ConfigMap", Name: "b"}
 	forbidden := &Failure{Reason: ReasonForbidden, Message: "may not", Terminal: true}
 	d.wroteInVain(a, forbidden, now)
@@ -164,5 +163,35 @@ func TestReadsProveNoWrites(t *testing.T) {
 	}
 	if !d.readSucceeded(b) || d.refuse(a, now) != nil {
 		t.Error("a may not be tried although b can be read now")
+	}
+}
+
+// Of many objects that failed for good, a few are tried again soon, and later one every ten
+// minutes.
+func TestFailuresAreTriedMoreRarely(t *testing.T) {
+	d, began := NewDamper(), time.Now()
+	forbidden := &Failure{Reason: ReasonForbidden, Message: "may not", Terminal: true}
+	var keys []inventory.Key
+	for i := range 100 {
+		keys = append(keys, inventory.Key{Kind: "ConfigMap", Name: fmt.Sprint("c", i)})
+		d.wroteInVain(keys[i], forbidden, began)
+	}
+	tries := func(from, to time.Duration) (n int) {
+		for at := from; at < to; at += time.Second {
+			for _, key := range keys {
+				if d.refuse(key, began.Add(at)) == nil {
+					d.wroteInVain(key, forbidden, began.Add(at))
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if n := tries(0, 10*time.Second); n != 10*maxRetries {
+		t.Errorf("%d tries in the first ten seconds", n)
+	}
+	tries(10*time.Second, 5*time.Hour)
+	if n := tries(5*time.Hour, 10*time.Hour); n > 30 {
+		t.Errorf("%d tries in five hours", n)
 	}
 }

@@ -27,10 +27,11 @@ func (s *retryState) fail(err error, now time.Time, backoff Backoff) {
 	if !errors.As(err, &s.failure) {
 		s.failure = &Failure{Reason: ReasonApplyFailed, Message: err.Error()}
 	}
+	most := maxBackoff
 	if s.failure.Reason == ReasonApplyFailed {
-		backoff = backoff.AtMost(MaxTransientBackoff)
+		most = MaxTransientBackoff
 	}
-	s.retryAt = now.Add(max(backoff.After(s.failures), s.failure.RetryAfter))
+	s.retryAt = now.Add(max(backoff.Lasting(s.failures, most), s.failure.RetryAfter))
 }
 
 // succeed forgets the failures.

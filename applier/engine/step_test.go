@@ -141,13 +141,22 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Errors of the API server itself are retried soon, rejected requests ever later.
+// Errors of the API server itself are retried soon. Rejected requests are retried soon while
+// they haven't failed for long, because a quota, for example, may just be about to be raised,
+// and then ever later.
 func TestTransientBackoff(t *testing.T) {
-	for reason, want := range map[string]time.Duration{ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: 5 * time.Minute} {
-		s := retryState{failures: 20}
-		s.fail(&Failure{Reason: reason}, time.Time{}, Backoff{})
-		if got := s.retryAt.Sub(time.Time{}); got != want {
-			t.Errorf("%s: %v, want %v", reason, got, want)
+	for failures, want := range map[int]map[string]time.Duration{
+		3:  {ReasonApplyFailed: 4 * time.Second, ReasonQuotaExceeded: 4 * time.Second},
+		9:  {ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: MaxTransientBackoff},
+		10: {ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: time.Minute},
+		50: {ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: 5 * time.Minute},
+	} {
+		for reason, want := range want {
+			s := retryState{failures: failures - 1}
+			s.fail(&Failure{Reason: reason}, time.Time{}, Backoff{})
+			if got := s.retryAt.Sub(time.Time{}); got != want {
+				t.Errorf("%s, failure %d: %v, want %v", reason, failures, got, want)
+			}
 		}
 	}
 }

@@ -89,8 +89,12 @@ func (e *Engine) finishSurvey(a Action, o Outcome) {
 	for _, t := range a.Targets {
 		// Watches may have observed an object already. Unreadable objects stay
 		// unknown and are read one by one when they are needed.
-		if _, unreadable := o.Unreadable[t.Key]; !unreadable && e.cache.objects[t.Key] == nil {
+		_, unreadable := o.Unreadable[t.Key]
+		if !unreadable && e.cache.objects[t.Key] == nil {
 			e.put(t.Key, absentObservation("", e.step.now))
+		}
+		if !unreadable {
+			e.opts.Damper.readSucceeded(t.Key)
 		}
 	}
 	for _, obj := range o.Objects {

@@ -34,19 +34,16 @@ func record(all *map[inventory.Key]*failed, key inventory.Key, f *Failure, read 
 	before.last, before.read, before.chosen = f, read, false
 }
 
-// choose chooses the objects to try again that were chosen the longest time ago, and
-// returns their number. An object that isn't tried then, for example because it is
+// choose chooses the objects to try again that were chosen the longest time ago. An object that isn't tried then, for example because it is
 // blocked, has had its turn, so that it doesn't keep others from theirs.
-func (d *Damper) choose(from map[inventory.Key]*failed, most int) int {
+func (d *Damper) choose(from map[inventory.Key]*failed, most int) {
 	keys := slices.SortedFunc(maps.Keys(from), func(a, b inventory.Key) int {
 		return cmp.Or(cmp.Compare(from[a].turn, from[b].turn), a.Compare(b))
 	})
-	keys = keys[:min(most, len(keys))]
-	for _, key := range keys {
+	for _, key := range keys[:min(most, len(keys))] {
 		d.turns++
 		from[key].turn, from[key].chosen = d.turns, true
 	}
-	return len(keys)
 }
 
 // readInVain records that the read of an object failed, if it failed for good.
@@ -117,8 +114,13 @@ func (d *Damper) refuse(key inventory.Key, now time.Time) *Failure {
 		return nil
 	}
 	f := d.failures[key]
-	if left := d.retries.left(now); !f.chosen && left >= 1 {
-		d.retries = bucket{tokens: left - float64(d.choose(d.failures, int(left))), at: now}
+	if !f.chosen && !now.Before(d.nextRetry) {
+		most, lasts := 1, now.Sub(f.since)
+		if lasts < trialTime {
+			most = maxRetries
+		}
+		d.choose(d.failures, most)
+		d.nextRetry = now.Add(min(max(lasts/20, minRetryPause), writeInterval))
 	}
 	if f.chosen {
 		return nil
