@@ -68,7 +68,7 @@ func TestInstalled(t *testing.T) {
 	c.Apply(t, webService(c.Namespace))
 	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "webservice", "Ready", "True", "")
 	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", c.Namespace, "webservice", "Ready", "False", "NamespaceNotAllowed")
-	c.Apply(t, "{apiVersion: pequod.io/v1alpha1, kind: WebService, metadata: {name: web}, spec: {image: 'ghcr.io/example/web:v1', port: 80, replicas: 2}}")
+	c.Apply(t, "{apiVersion: pequod.io/v1alpha1, kind: WebService, metadata: {name: web}, spec: {image: 'nginx:latest', port: 80, replicas: 3}}")
 	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "True", "")
 	deployment, err := c.Client.AppsV1().Deployments(c.Namespace).Get(t.Context(), "web", metav1.GetOptions{})
 	if err != nil {
