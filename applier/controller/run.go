@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -216,6 +217,11 @@ func (r *run) buildEngine() bool {
 		NeverApplied: r.past == neverApplied, IntentImplied: leavesRoom(r.graph), Applied: r.past == inventoryLost,
 		Namespaced: scopes(r.executor.Client.Kinds()), Orphan: r.goal.verb == verbOrphan,
 		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace, Departures: r.host.departures(), Wall: r.Wall, Damper: r.host.damper(),
+	}
+	if r.graph.Labels[v1alpha1.LabelOperator] == "true" {
+		// The graph is written by pequod-manager, and its developer edits the instance.
+		instance := r.graph.Spec.SourceRef
+		options.AdoptHint = fmt.Sprintf("set the annotation %s: \"true\" on %s %s to take it over", v1alpha1.AnnotationAdopt, instance.Kind, instance.Name)
 	}
 	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool { return r.host.place().Leaves(r.host, key, owner) }
 	if r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {

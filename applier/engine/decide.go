@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -72,13 +73,13 @@ func (e *Engine) decide(n *node, seen *observation) decision {
 	case seen.owned && !seen.mine && !n.policy.listed:
 		return decision{failure: &Failure{
 			Reason: ReasonOwnedElsewhere, Terminal: true,
-			Message: fmt.Sprintf("belongs to graph %s: apply that graph without it, or list it in spec.adopt.resources", seen.owner),
+			Message: fmt.Sprintf("belongs to graph %s: apply that graph without it, or %s", seen.owner, cmp.Or(e.opts.AdoptHint, "list it in spec.adopt.resources")),
 		}}
 	// An object that belongs to no graph, or is a labeled copy.
 	case n.policy.mode != v1alpha1.ApplyModeAdopt && !n.policy.listed && !seen.selected:
 		return decision{failure: &Failure{
 			Reason: ReasonAdoptionRequired, Terminal: true,
-			Message: "exists already and belongs to no graph: list it in spec.adopt.resources, or set applyPolicy.mode: Adopt",
+			Message: "exists already and belongs to no graph: " + cmp.Or(e.opts.AdoptHint, "list it in spec.adopt.resources, or set applyPolicy.mode: Adopt"),
 		}}
 	default:
 		want.Adopt = true

@@ -74,6 +74,9 @@ type Options struct {
 	// time, is about to hand the object over to this graph. The engine then waits
 	// for the object instead of failing. Nil means that no graph does.
 	HandsOver func(key inventory.Key, owner inventory.Owner) bool
+	// AdoptHint is how the user of the graph lets it adopt objects that exist, for messages. If it
+	// is empty, the user sets fields of the graph.
+	AdoptHint string
 	// Orphan releases removed objects instead of deleting them.
 	Orphan bool
 	// NoWait starts to delete the next level of objects when the deletion of the

@@ -211,7 +211,7 @@ func TestFailedNode(t *testing.T) {
 	b := newEnv(t)
 	b.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: taken}, data: {text: one}}`)
 	b.apply("web", "{text: one, name: taken, second: two}")
-	a := b.until("web", condition("False", "AdoptionRequired", "first: exists already and belongs to no graph"))
+	a := b.until("web", condition("False", "AdoptionRequired", `first: exists already and belongs to no graph: set the annotation pequod.io/adopt: "true" on App web to take it over`))
 	if f := a.Status.FirstFailure; a.Status.Phase != "Failed" || f == nil || f.Node != "first" || f.Reason != "AdoptionRequired" ||
 		!strings.HasPrefix(f.Message, "exists already") {
 		t.Errorf("status: %+v, %+v", a.Status, f)
@@ -219,7 +219,7 @@ func TestFailedNode(t *testing.T) {
 	if n := a.Status.Nodes; n.Total != 2 || n.Failed != 1 || n.Ready != 0 {
 		t.Errorf("nodes: %+v", n)
 	}
-	b.event("web", "AdoptionFailed: node first: ConfigMap "+b.Namespace+"/taken: exists already")
+	b.event("web", "AdoptionFailed: node first: ConfigMap "+b.Namespace+`/taken: exists already and belongs to no graph: set the annotation pequod.io/adopt: "true" on App web`)
 	b.merge("web", `{"metadata":{"annotations":{"pequod.io/adopt":"true"}}}`)
 	b.ready("web")
 	if got := b.text(t.Context(), "taken"); got != "one" {
