@@ -106,7 +106,7 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	fetcher.Fetched = operatormetrics.NewSources(metrics.Registry, fetcher.CacheStats).Fetched
 	transforms := transform.Options{
 		Catalog: platforms, Fetcher: fetching{fetcher}, Loader: pool, Namespace: o.namespace, Namespaces: o.transformNamespaces,
-		Policies: o.policiesKey(), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
+		Listing: platforms.Listing, Policies: o.policiesKey(), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
 	}
 	converting := catalog.New()
 	if s.Webhooks.Enabled {

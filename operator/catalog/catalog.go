@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -129,14 +130,17 @@ type Catalog struct {
 	// changed is closed at the next change.
 	changed chan struct{}
 	// counts are the numbers of instances of Transforms with an entry; see [Catalog.Count].
-	counts  map[types.NamespacedName]v1alpha1.InstanceCounts
-	onCount func(types.NamespacedName)
+	counts map[types.NamespacedName]v1alpha1.InstanceCounts
+	// listings tell whether the instances of Transforms with an entry can be listed.
+	listings map[types.NamespacedName]Listing
+	onCount  func(types.NamespacedName)
 }
 
 // New returns an empty catalog.
 func New() *Catalog {
 	return &Catalog{
 		entries: map[schema.GroupKind]*Entry{}, changed: make(chan struct{}), counts: map[types.NamespacedName]v1alpha1.InstanceCounts{},
+		listings: map[types.NamespacedName]Listing{},
 	}
 }
 
@@ -176,6 +180,9 @@ func (c *Catalog) Set(e *Entry) {
 		return
 	}
 	c.entries[kind] = e
+	if _, known := c.listings[e.Transform]; !known {
+		c.listings[e.Transform] = Listing{Err: errNotListed, Since: time.Now()}
+	}
 	c.notify()
 }
 
@@ -194,6 +201,7 @@ func (c *Catalog) remove(matches func(*Entry) bool) bool {
 	maps.DeleteFunc(c.entries, func(_ schema.GroupKind, e *Entry) bool {
 		if matches(e) {
 			delete(c.counts, e.Transform)
+			delete(c.listings, e.Transform)
 		}
 		return matches(e)
 	})

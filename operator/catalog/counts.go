@@ -36,8 +36,8 @@ func (c *Catalog) Counts(transform types.NamespacedName) *v1alpha1.InstanceCount
 	return nil
 }
 
-// OnCount has f called with each Transform whose numbers of instances have changed. There is one
-// such function.
+// OnCount has f called with each Transform whose numbers of instances or [Listing] have changed.
+// There is one such function.
 func (c *Catalog) OnCount(f func(transform types.NamespacedName)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,11 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -52,7 +50,7 @@ func newKind(s *services, e *catalog.Entry) *kind {
 		resource: schema.GroupVersionResource{Group: e.Names.Group, Version: e.Names.Version, Resource: e.Names.Plural},
 	}
 	k.entry.Store(e)
-	k.informer = dynamicinformer.NewFilteredDynamicInformer(s.dynamic, k.resource, metav1.NamespaceAll, 0, nil, nil).Informer()
+	k.informer = cache.NewSharedIndexInformerWithOptions(k.listWatch(), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{ObjectDescription: k.resource.String()})
 	return k
 }
 
@@ -79,6 +77,7 @@ func (k *kind) run(ctx context.Context) error {
 			DeleteFunc: func(obj any) { k.enqueueObject(obj, false) },
 		})
 		watching.Go(func() { k.informer.RunWithContext(ctx) })
+		watching.Go(func() { k.synced(ctx) })
 		watching.Go(func() { k.counter.run(ctx, k.informer, k.counted) })
 		return err
 	})

@@ -62,6 +62,9 @@ func Selector() map[string]string {
 	return map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, labelGenerated: "true"}
 }
 
+// Foreign returns a selector of all roles and bindings but those of this package.
+func Foreign() string { return labelGenerated + "!=true" }
+
 // labelGenerated marks the roles, bindings and accounts that are generated for Transforms.
 const labelGenerated = v1alpha1.Prefix + "generated-rbac"
 

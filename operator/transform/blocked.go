@@ -59,10 +59,16 @@ const (
 	reasonMigration = "MigrationFailed"
 	// reasonNoSamples: there are no graphs from which rights could be computed.
 	reasonNoSamples = "NoSamples"
+	// reasonInstancesForbidden: the manager may not read or patch the instances.
+	reasonInstancesForbidden = "InstancesForbidden"
+	// reasonNotListed: the instances can't be listed for another reason.
+	reasonNotListed = "InstancesNotListed"
 	// reasonOwnAccount: graphs have an account of their own namespace.
 	reasonOwnAccount = "ServiceAccountName"
 	// reasonGraphs: a deleted Transform waits until the graphs of its instances are gone.
 	reasonGraphs = "GraphsExist"
+	// reasonDeletionFailed: a request for the deletion of what a Transform generated fails.
+	reasonDeletionFailed = "DeletionFailed"
 	// reasonInstances: a deleted Transform waits until its kind has no instance.
 	reasonInstances = "InstancesExist"
 )

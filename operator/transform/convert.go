@@ -57,13 +57,5 @@ func (s *session) endConversion(ctx context.Context) error {
 // ofConfiguration returns all Transforms: the CRD of each may have the conversion that follows
 // from a configuration.
 func (r *reconciler) ofConfiguration(ctx context.Context, _ *admissionregistrationv1.ValidatingWebhookConfiguration) []reconcile.Request {
-	var all v1alpha1.TransformList
-	if err := r.client.List(ctx, &all); err != nil {
-		return nil // the cache is not running any more
-	}
-	var wake []reconcile.Request
-	for _, t := range all.Items {
-		wake = append(wake, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&t)})
-	}
-	return wake
+	return r.those(ctx, func(*v1alpha1.Transform) bool { return true })
 }

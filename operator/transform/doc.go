@@ -9,6 +9,7 @@
 // the catalog.
 //
 // Reads come from informers, and an object is written only if it differs, so a Transform
-// that is unchanged costs no request, also after a restart. The decisions are in packages
+// that is unchanged costs no request, but for the reviews of the manager's own rights after a
+// restart and after changes of roles. The decisions are in packages
 // definitions (CRDs) and roles (RBAC); this package renders nothing itself.
 package transform

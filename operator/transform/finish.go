@@ -2,11 +2,13 @@ package transform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,16 +30,16 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 		keepRights := false
 		if s.t.Spec.CRDDeletionPolicy == v1alpha1.DeletionOrphan {
 			if err := s.endConversion(ctx); err != nil {
-				return again(err)
+				return s.hindered(ctx, err)
 			}
 			var err error
 			if keepRights, err = s.orphans(ctx); err != nil {
-				return again(err)
+				return s.hindered(ctx, err)
 			}
 		} else {
 			b, err := s.removeGenerated(ctx)
 			if err != nil {
-				return again(err)
+				return s.hindered(ctx, err)
 			}
 			if b != nil {
 				return s.waitFor(ctx, b)
@@ -45,7 +47,7 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 		}
 		if !keepRights {
 			if err := s.roles.Apply(ctx, s.key, nil); err != nil {
-				return again(err)
+				return s.hindered(ctx, err)
 			}
 		}
 	}
@@ -56,6 +58,18 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 		return again(client.IgnoreNotFound(err))
 	}
 	return reconcile.Result{}, s.forget(ctx, s.key)
+}
+
+// hindered writes which error keeps a deleted Transform, and returns the error: the deletion is
+// repeated with a backoff.
+func (s *session) hindered(ctx context.Context, err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) || ctx.Err() != nil {
+		return again(err)
+	}
+	next := s.t.Status.DeepCopy()
+	s.blockedBy(next, &blocked{reason: reasonDeletionFailed, message: "what the Transform generated can't be deleted, which is repeated: " + err.Error()})
+	_, failed := s.written(reconcile.Result{}, s.writeStatus(ctx, next))
+	return reconcile.Result{}, errors.Join(err, failed)
 }
 
 // orphans reports whether graphs or instances outlive the Transform that need its rights: graphs
@@ -158,10 +172,25 @@ func (s *session) removeDefinition(ctx context.Context) (*blocked, error) {
 // instancesExist returns the block for instances that exist. Their deletion has the Transform
 // reconciled again.
 func (s *session) instancesExist(ctx context.Context, live *apiextensionsv1.CustomResourceDefinition) (*blocked, error) {
-	kind := schema.GroupVersionKind{Group: live.Spec.Group, Version: definitions.Served(live), Kind: live.Spec.Names.Kind}
-	counts, err := s.instances.namespaces(ctx, kind, s.key)
+	const orphan = ", or set spec.crdDeletionPolicy to Orphan"
+	resource := schema.GroupResource{Group: live.Spec.Group, Resource: live.Spec.Names.Plural}
+	b, err := s.missingRights(ctx, resource)
 	if err != nil {
 		return nil, err
+	}
+	kind := schema.GroupVersionKind{Group: live.Spec.Group, Version: definitions.Served(live), Kind: live.Spec.Names.Kind}
+	var counts map[string]int
+	if b == nil {
+		if counts, err = s.instances.namespaces(ctx, kind, s.key); errors.Is(err, errNotListed) {
+			b = s.notListed("", resource)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if b != nil {
+		// Nobody knows whether there are instances, which would be deleted with the CRD.
+		b.condition, b.message = "", "the Transform is being deleted when no instance exists: "+b.message+orphan
+		return b, nil
 	}
 	total := 0
 	for _, n := range counts {
@@ -183,7 +212,7 @@ func (s *session) instancesExist(ctx context.Context, live *apiextensionsv1.Cust
 	if total == 1 {
 		text = "1 instance of " + kind.Kind + " exists"
 	}
-	return &blocked{reason: reasonInstances, message: text + ": delete them, or set spec.crdDeletionPolicy to Orphan"}, nil
+	return &blocked{reason: reasonInstances, message: text + ": delete them" + orphan}, nil
 }
 
 // deleting returns the block for a CRD whose deletion was requested. An event continues.

@@ -16,8 +16,13 @@ import (
 	"github.com/pequod-io/pequod/operator/roles"
 )
 
-// grant gives the service account of the Transform the rights of its graphs.
+// grant gives the service account of the Transform the rights of its graphs. Before that, it makes
+// sure that the manager has those on the instances.
 func (s *session) grant(ctx context.Context) (*blocked, error) {
+	names := s.p.loaded.Names
+	if b, err := s.missingRights(ctx, schema.GroupResource{Group: names.Group, Resource: names.Plural}); b != nil || err != nil {
+		return b, err
+	}
 	if s.t.Spec.ServiceAccountName != "" {
 		return nil, s.roles.Apply(ctx, s.key, nil)
 	}
@@ -79,6 +84,9 @@ func (s *session) grants(ctx context.Context) (*roles.Grants, *blocked, error) {
 	// The watch that counts instances also reconciles the Transform when a namespace gets its
 	// first instance or loses its last one.
 	counts, err := s.instances.namespaces(ctx, kind, s.key)
+	if errors.Is(err, errNotListed) {
+		return nil, s.notListed(v1alpha1.ConditionRBACConfigured, schema.GroupResource{Group: names.Group, Resource: names.Plural}), nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,6 +195,6 @@ func (s *session) missed() {
 // the rights of the manager may change.
 func (s *session) refuseRights(message string) *blocked {
 	return &blocked{
-		condition: v1alpha1.ConditionRBACConfigured, reason: v1alpha1.ReasonEscalationRefused, message: message, stalled: true, after: 10 * time.Minute,
+		condition: v1alpha1.ConditionRBACConfigured, reason: v1alpha1.ReasonEscalationRefused, message: message, stalled: true, after: time.Minute,
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
-	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -23,14 +23,15 @@ type kinds struct {
 	changed func(crd string) []reconcile.Request
 }
 
-func newKinds(config *rest.Config, changed func(string) []reconcile.Request) (*kinds, error) {
-	client, err := metadata.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	resource := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-	informer := metadatainformer.NewFilteredMetadataInformer(client, resource, "", 0, nil, nil).Informer()
-	return &kinds{informer, changed}, informer.SetTransform(nameOnly)
+func newKinds(client metadata.Interface, changed func(string) []reconcile.Request) (*kinds, error) {
+	informer, err := newNames(client, apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"), nil)
+	return &kinds{informer, changed}, err
+}
+
+// newNames returns an informer of the names and versions of cluster-scoped objects.
+func newNames(client metadata.Interface, resource schema.GroupVersionResource, tweak metadatainformer.TweakListOptionsFunc) (toolscache.SharedIndexInformer, error) {
+	informer := metadatainformer.NewFilteredMetadataInformer(client, resource, "", 0, nil, tweak).Informer()
+	return informer, informer.SetTransform(nameOnly)
 }
 
 // nameOnly drops all metadata but the name and the versions.

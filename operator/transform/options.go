@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/operator/catalog"
 )
@@ -31,6 +32,9 @@ type Options struct {
 	// Settle is the time after which all API servers store objects in a new version of a CRD,
 	// by default 10 s.
 	Settle time.Duration
+	// Listing tells whether the instances of a platform in Catalog are listed, as
+	// [catalog.Catalog.Listing] does. If the func is nil, nobody lists them.
+	Listing func(transform types.NamespacedName) catalog.Listing
 	// Metrics receives what is to be counted; nil means that nothing is.
 	Metrics Recorder
 	// Conversion returns the conversion of CRDs whose modules define conversions, or nil as long

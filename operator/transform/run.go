@@ -48,6 +48,12 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 		}
 		return again(err)
 	}
+	if b, wait := s.unlisted(); b != nil {
+		return s.stop(ctx, next, b)
+	} else if wait > 0 {
+		s.soon = wait
+		return s.after(nil), nil
+	}
 	s.succeeded(next)
 	return s.written(s.after(nil), s.writeStatus(ctx, next))
 }

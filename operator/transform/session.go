@@ -35,6 +35,7 @@ type reconciler struct {
 	// instances counts the instances of kinds, and kinds knows those of the cluster.
 	instances *instances
 	kinds     *kinds
+	rights    *rights
 	claims    claims
 
 	mu        sync.Mutex // guards the maps; each platform belongs to the goroutine of its Transform
@@ -63,6 +64,8 @@ type platform struct {
 	// then. They are used with rbacScope Namespace only.
 	namespaces []string
 	granted    bool
+	// reviewed is the epoch of [rights] in which the manager had those on the instances, or 0.
+	reviewed int64
 	// unknown are the kinds that rules lacks, because the cluster doesn't know them.
 	unknown []schema.GroupKind
 	// due is the time of the next fetch; the zero time means that there is none.

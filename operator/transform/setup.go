@@ -9,6 +9,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -66,7 +68,7 @@ func stripFields(object any) (any, error) {
 // AddToScheme adds the kinds that the manager's client needs.
 func AddToScheme(scheme *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{
-		v1alpha1.AddToScheme, v1alpha1.AddInstanceSources, apiextensionsv1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme,
+		v1alpha1.AddToScheme, v1alpha1.AddInstanceSources, apiextensionsv1.AddToScheme, appsv1.AddToScheme, authorizationv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return err
@@ -106,14 +108,21 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	r.instances = newInstances(mgr.GetCache())
 	o.Catalog.OnCount(r.instances.enqueue)
-	if r.kinds, err = newKinds(mgr.GetConfig(), r.ofName); err != nil {
+	names, err := metadata.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	if r.kinds, err = newKinds(names, r.ofName); err != nil {
+		return err
+	}
+	if r.rights, err = newRights(names, o.Settle, r.ofRights); err != nil {
 		return err
 	}
 	// All that the status depends on is watched, so nothing is polled but moving references.
 	watches := []source.Source{
 		source.Kind(mgr.GetCache(), &v1alpha1.Transform{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Transform]{}),
 		source.Kind(mgr.GetCache(), &apiextensionsv1.CustomResourceDefinition{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofDefinition)),
-		source.Func(r.instances.start), source.Func(r.kinds.start),
+		source.Func(r.instances.start), source.Func(r.kinds.start), source.Func(r.rights.start),
 	}
 	for _, object := range []client.Object{
 		&corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{},
@@ -153,6 +162,21 @@ func (r *reconciler) ofRole(_ context.Context, object client.Object) []reconcile
 	for key := range r.platforms {
 		if v1alpha1.LabelValue(key.Name) == object.GetLabels()[v1alpha1.LabelTransform] {
 			wake = append(wake, key)
+		}
+	}
+	return requests(wake)
+}
+
+// those returns the Transforms that satisfy a condition.
+func (r *reconciler) those(ctx context.Context, condition func(*v1alpha1.Transform) bool) []reconcile.Request {
+	var all v1alpha1.TransformList
+	if err := r.client.List(ctx, &all); err != nil {
+		return nil // the cache is not running any more
+	}
+	var wake []types.NamespacedName
+	for i := range all.Items {
+		if condition(&all.Items[i]) {
+			wake = append(wake, client.ObjectKeyFromObject(&all.Items[i]))
 		}
 	}
 	return requests(wake)
