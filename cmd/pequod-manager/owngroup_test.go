@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,4 +147,31 @@ func TestOwnGroup(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestTransformNotReady creates an instance of a Transform that never was ready, because the manager
+// may not grant a right: the instance shows that, and both go on when the manager has the right.
+func TestTransformNotReady(t *testing.T) {
+	t.Parallel()
+	c, _ := deployed.Install(t)
+	start(t, c)
+	c.Apply(t, strings.Replace(webService(process.Namespace), "resources: [services]", "resources: [services, secrets]", 1))
+	transformReady(t, c, "webservice", "False", "EscalationRefused")
+	c.Apply(t, "{apiVersion: pequod.io/v1alpha1, kind: WebService, metadata: {name: web}, spec: {image: 'ghcr.io/example/web:v1', port: 8080, replicas: 1}}")
+	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "False", "TransformNotReady")
+	if phase, _, _ := unstructured.NestedString(c.Get(t, "pequod.io/v1alpha1", "WebService", "web").Object, "status", "phase"); phase != "Pending" {
+		t.Errorf("phase %q", phase)
+	}
+	c.AwaitEvent(t, patience, "WebService", "web", "TransformNotReady", "Transform pequod-system/webservice isn't ready: EscalationRefused: ")
+	c.Apply(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: pequod-manager-secrets, labels: {pequod.io/aggregate-to-manager: "true"}}
+rules: [{apiGroups: [""], resources: [secrets], verbs: [get, list, watch, create, update, patch, delete]}]
+`)
+	granted := time.Now()
+	transformReady(t, c, "webservice", "True", "Succeeded")
+	// Without a watch of roles, it would be tried again after a minute.
+	t.Logf("ready %s after the rights", time.Since(granted))
+	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "True", "")
 }

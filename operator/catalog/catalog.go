@@ -38,6 +38,10 @@ type Entry struct {
 	Module Module
 	// Policies identifies the references to the organization's policies that the sources have.
 	Policies string
+	// NotReady is why the Transform isn't ready, if there is no good version of the platform. Such an
+	// entry has the names of the kind, and is shown by [Catalog.Watch] only, so that instances show the
+	// reason.
+	NotReady string
 	// Paused is set if the Transform is paused: nothing is written for its instances.
 	Paused bool
 	// IgnoresLabels and IgnoresAnnotations are set if the module doesn't see the labels or
@@ -148,7 +152,10 @@ func New() *Catalog {
 func (c *Catalog) Get(kind schema.GroupKind) *Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.entries[kind]
+	if e := c.entries[kind]; e != nil && e.NotReady == "" {
+		return e
+	}
+	return nil
 }
 
 // Of returns the entry of a Transform, or nil.
@@ -156,7 +163,7 @@ func (c *Catalog) Of(transform types.NamespacedName) *Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.entries {
-		if e.Transform == transform {
+		if e.Transform == transform && e.NotReady == "" {
 			return e
 		}
 	}
@@ -166,6 +173,7 @@ func (c *Catalog) Of(transform types.NamespacedName) *Entry {
 // Entries returns all entries, sorted by group and kind.
 func (c *Catalog) Entries() []*Entry {
 	entries, _ := c.snapshot()
+	maps.DeleteFunc(entries, func(_ schema.GroupKind, e *Entry) bool { return e.NotReady != "" })
 	return slices.SortedFunc(maps.Values(entries), func(a, b *Entry) int { return compare(a.Kind(), b.Kind()) })
 }
 

@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -134,4 +135,42 @@ func count(set map[schema.GroupKind]bool) (n int) {
 		}
 	}
 	return n
+}
+
+// TestListing checks when the error of a listing is reported, and that an entry without a good version
+// is shown to watchers only.
+func TestListing(t *testing.T) {
+	c := catalog.New()
+	reported := 0
+	c.OnCount(func(types.NamespacedName) { reported++ })
+	c.Listed(named("web"), errors.New("ignored, because it isn't listed in the catalog"))
+	e := entry("web", "Web", "1")
+	e.NotReady = "NoSamples"
+	c.Set(e)
+	if c.Get(kind("Web")) != nil || c.Of(named("web")) != nil || len(c.Entries()) > 0 {
+		t.Error("an entry without a good version is shown")
+	}
+	c.Set(entry("web", "Web", "1"))
+	first := c.Listing(named("web"))
+	if first.Err == nil || reported > 0 {
+		t.Errorf("%v after %d reports", first, reported)
+	}
+	for i, step := range []struct {
+		err  error
+		want int
+	}{{nil, 1}, {nil, 1}, {errors.New("a"), 2}, {errors.New("a"), 2}, {errors.New("b"), 3}, {nil, 4}} {
+		before := c.Listing(named("web"))
+		c.Listed(named("web"), step.err)
+		now := c.Listing(named("web"))
+		if now.Err != step.err && now.Err.Error() != step.err.Error() || reported != step.want {
+			t.Errorf("step %d: %v after %d reports; want %v after %d", i, now.Err, reported, step.err, step.want)
+		}
+		if before.Err != nil && step.err != nil && now.Since != before.Since {
+			t.Errorf("step %d: the time of the first error is lost", i)
+		}
+	}
+	c.Delete(named("web"))
+	if got := c.Listing(named("web")); got.Err != nil {
+		t.Errorf("%v of a platform that isn't listed", got)
+	}
 }

@@ -77,7 +77,7 @@ func (c *controllers) change(ctx context.Context, kind schema.GroupKind, e *cata
 // before the schema changed still drops the new fields for a second or more, and what it has
 // shown then would stay.
 func sameResource(a, b *catalog.Entry) bool {
-	return a.Schema == b.Schema && a.Names.Plural == b.Names.Plural && a.Names.Version == b.Names.Version && a.Names.Scope == b.Names.Scope
+	return a.Schema == b.Schema && (a.NotReady == "") == (b.NotReady == "") && a.Names.Plural == b.Names.Plural && a.Names.Version == b.Names.Version && a.Names.Scope == b.Names.Scope
 }
 
 // graphChanged wakes the instance that a graph was rendered from.

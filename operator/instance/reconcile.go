@@ -140,6 +140,10 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 	if s.paused = t.pausedBy(); s.paused != "" {
 		return s, nil
 	}
+	if why := t.entry.NotReady; why != "" {
+		s.refusal = &refusal{reason: reasonTransformNotReady, message: "Transform " + t.entry.Transform.String() + " isn't ready: " + why, retried: true, phase: phasePending}
+		return s, nil
+	}
 	var decided bool
 	if decided, s.refusal = t.choose(s.graph); s.refusal != nil {
 		if s.graph != nil {

@@ -34,6 +34,8 @@ const (
 	reasonPolicyViolation = "PolicyViolation"
 	// reasonPolicyUnchecked: a policy can't be evaluated, so the instance can't pass.
 	reasonPolicyUnchecked = "PolicyNotEvaluated"
+	// reasonTransformNotReady: there is no version of the platform to render the instance with.
+	reasonTransformNotReady = "TransformNotReady"
 	// reasonVersionMissing: the manager doesn't have the version that the instance must have.
 	reasonVersionMissing = "VersionMissing"
 	// reasonGraphExists: the name of the graph is taken by a graph of other origin.
@@ -114,6 +116,8 @@ type refusal struct {
 	violations [problem.Note + 1]int
 	// retried is set if it is tried again without a change of the instance or its module.
 	retried bool
+	// phase is that of an instance whose refusal is retried; "" means Rendering.
+	phase string
 }
 
 // compose returns the status of an instance.
@@ -188,7 +192,7 @@ func (next *status) refuse(s situation) {
 		message += "; the ResourceGraph stays as it was before"
 	}
 	if s.refusal.retried {
-		next.Phase = phaseRendering
+		next.Phase = cmp.Or(s.refusal.phase, phaseRendering)
 		next.set(metav1.ConditionFalse, s.refusal.reason, message, v1alpha1.ConditionReconciling)
 		return
 	}

@@ -29,6 +29,8 @@ type blocked struct {
 const (
 	// reasonSucceeded: the step is done.
 	reasonSucceeded = "Succeeded"
+	// reasonProgressing: the first steps of a new Transform go on.
+	reasonProgressing = "Progressing"
 	// reasonInvalidModule: the module has mistakes.
 	reasonInvalidModule = "InvalidModule"
 	// reasonEvaluation: the evaluation of the module was given up.

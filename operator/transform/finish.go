@@ -107,6 +107,9 @@ func (s *session) waitFor(ctx context.Context, b *blocked) (reconcile.Result, er
 		if err == nil && s.Catalog.Of(s.key) == nil {
 			err = s.list(ctx)
 		}
+		if err == nil {
+			err = s.explain(ctx, b)
+		}
 		if err != nil {
 			return again(err)
 		}

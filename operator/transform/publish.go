@@ -9,8 +9,10 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/definitions"
 	"github.com/pequod-io/pequod/operator/fetch"
@@ -107,6 +109,30 @@ func (s *session) keep(ctx context.Context) error {
 		s.Catalog.Set(e)
 	}
 	return err
+}
+
+// explain lists a platform that has no good version with the cause, so that its instances show it.
+func (s *session) explain(ctx context.Context, b *blocked) error {
+	name := s.t.Status.GeneratedCRD
+	if name == "" || s.Catalog.Of(s.key) != nil || b.reason == reasonConflict || b.reason == reasonInstancesForbidden || !s.served(ctx, name) {
+		return nil
+	}
+	live, err := s.definition(ctx, name)
+	if err != nil || live == nil {
+		return err
+	}
+	names := v1alpha1.Names{
+		Group: live.Spec.Group, Version: definitions.Served(live), Kind: live.Spec.Names.Kind, Plural: live.Spec.Names.Plural,
+		Scope: v1alpha1.Scope(live.Spec.Scope),
+	}
+	if missing, err := s.missingRights(ctx, schema.GroupResource{Group: names.Group, Resource: names.Plural}); missing != nil || err != nil {
+		return err
+	}
+	e := &catalog.Entry{Transform: s.key, UID: s.t.UID, Generation: s.t.Generation, Names: names, Paused: s.isPaused(), NotReady: b.reason + ": " + b.message}
+	if other := s.Catalog.Get(e.Kind()); other == nil {
+		s.Catalog.Set(e)
+	}
+	return nil
 }
 
 // list lists a platform whose CRD is as it should be, and otherwise its last good version. It

@@ -24,6 +24,13 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 		{v1alpha1.ConditionRBACConfigured, s.grant},
 	}
 	next := s.t.Status.DeepCopy()
+	if next.ObservedGeneration < 0 {
+		// The first steps may take minutes.
+		s.blockedBy(next, &blocked{condition: v1alpha1.ConditionCueFetched, reason: reasonProgressing, message: "the module is being fetched and evaluated"})
+		if err := s.writeStatus(ctx, next); err != nil {
+			return s.written(reconcile.Result{}, err)
+		}
+	}
 	// Each step begins with a look at what is there, so that a session can end after any of them
 	// and the next one continues.
 	for _, step := range steps {
@@ -81,6 +88,9 @@ func (s *session) written(result reconcile.Result, err error) (reconcile.Result,
 // stop writes the status of a Transform that a step blocks. The last good version stays.
 func (s *session) stop(ctx context.Context, next *v1alpha1.TransformStatus, b *blocked) (reconcile.Result, error) {
 	err := s.keep(ctx)
+	if err == nil {
+		err = s.explain(ctx, b)
+	}
 	s.blockedBy(next, b)
 	s.Metrics.ReconcileFailed(b.reason)
 	if err != nil {
