@@ -89,6 +89,10 @@ const (
 	// ConditionRolledOut is True if the last rollout has reached all instances. It is only
 	// present if the Transform has had rollout settings. Its reason is the phase of the rollout.
 	ConditionRolledOut = "RolledOut"
+	// ConditionInstancesLost is True if the CRD was deleted by others, and all instances with it. It
+	// is present until there are instances again, the Transform is changed, or a reconciliation is
+	// requested.
+	ConditionInstancesLost = "InstancesLost"
 	// ConditionRBACConfigured is True if the generated roles were applied.
 	ConditionRBACConfigured = "RBACConfigured"
 )

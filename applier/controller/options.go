@@ -71,6 +71,9 @@ type Operator struct {
 	// Account returns the service account of a graph that names none. The graph is stalled
 	// with the error if it has no account.
 	Account func(*v1alpha1.ResourceGraph) (types.NamespacedName, error)
+	// Lost returns why the objects of a graph that is being deleted must stay, or "". The graph is
+	// abandoned then. Nil abandons none.
+	Lost func(context.Context, *v1alpha1.ResourceGraph) (string, error)
 	// Refused returns why no graph may be executed as such an account at the moment, or "".
 	// It may be called by any goroutine. Nil refuses nothing.
 	Refused func() string

@@ -77,6 +77,11 @@ func (s *services) readPrerequisites(
 			p.message = "the CustomResourceDefinition of ResourceGraphs is being deleted"
 			return p, nil
 		}
+		if s.Operator != nil && s.Operator.Lost != nil {
+			if p.message, err = s.Operator.Lost(ctx, graph); err != nil || p.message != "" {
+				return p, err
+			}
+		}
 	}
 	// Before objects are deleted as an account, it is verified that it exists.
 	if err := s.findAccount(ctx, p, v != verbExecute); err != nil || p.reason != "" {

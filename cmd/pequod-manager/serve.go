@@ -154,7 +154,7 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 		Account: func(rg *v1alpha1.ResourceGraph) (types.NamespacedName, error) {
 			return identity.Account(o.namespace, rg)
 		},
-		Refused: guard.Refused, Changed: guard.Changed(),
+		Lost: transform.Lost(m.GetClient(), m.GetAPIReader()), Refused: guard.Refused, Changed: guard.Changed(),
 	}
 	return controller.Setup(m, graphs)
 }

@@ -69,6 +69,10 @@ const (
 	reasonOwnAccount = "ServiceAccountName"
 	// reasonGraphs: a deleted Transform waits until the graphs of its instances are gone.
 	reasonGraphs = "GraphsExist"
+	// reasonInstancesLost: the instances were deleted with their CRD. reasonDefinitionDeleted is
+	// the reason of the condition InstancesLost.
+	reasonInstancesLost     = "InstancesLost"
+	reasonDefinitionDeleted = "DefinitionDeleted"
 	// reasonDeletionFailed: a request for the deletion of what a Transform generated fails.
 	reasonDeletionFailed = "DeletionFailed"
 	// reasonInstances: a deleted Transform waits until its kind has no instance.

@@ -45,6 +45,9 @@ func (s *session) define(ctx context.Context) (*blocked, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b, err := s.lost(ctx, desired.Name, live); b != nil || err != nil {
+		return b, err
+	}
 	// Ownership comes first: the changes of a CRD of others are none of this Transform's.
 	if b, err := s.claim(ctx, desired.Name, live); b != nil || err != nil {
 		return b, err

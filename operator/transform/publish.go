@@ -156,7 +156,7 @@ func (s *session) list(ctx context.Context) error {
 // served reports whether a CRD of the Transform is served.
 func (s *session) served(ctx context.Context, name string) bool {
 	live, err := s.definition(ctx, name)
-	return err == nil && live != nil && definitions.Applied(live, s.t.Name) && definitions.Established(live)
+	return err == nil && live != nil && live.DeletionTimestamp.IsZero() && definitions.Applied(live, s.t.Name) && definitions.Established(live)
 }
 
 // inPlace reports whether the CRD is served exactly as it should be.

@@ -61,6 +61,9 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 		s.soon = wait
 		return s.after(nil), nil
 	}
+	if b := s.stillLost(); b != nil {
+		return s.stop(ctx, next, b)
+	}
 	s.succeeded(next)
 	return s.written(s.after(nil), s.writeStatus(ctx, next))
 }

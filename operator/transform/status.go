@@ -111,6 +111,9 @@ func (s *session) stepDone(status *v1alpha1.TransformStatus, name string) {
 
 // observed records what the status describes.
 func (s *session) observed(status *v1alpha1.TransformStatus) {
+	if lost := apimeta.FindStatusCondition(s.t.Status.Conditions, v1alpha1.ConditionInstancesLost); lost != nil && s.found(lost) {
+		apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionInstancesLost)
+	}
 	status.ObservedGeneration = s.t.Generation
 	status.LastHandledReconcileAt = requested(s.t)
 	// After a restart, the last numbers stay until the instances were counted.
