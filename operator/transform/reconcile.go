@@ -16,6 +16,20 @@ import (
 // goroutine.
 const timeout = 5 * time.Minute
 
+// Reconcile implements [reconcile.Reconciler], and counts the reconciliations.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	began, outcome := r.Now(), "success"
+	result, failed, err := r.reconcile(ctx, req)
+	if err != nil {
+		r.Metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
+	}
+	if err != nil || failed {
+		outcome = "error"
+	}
+	r.Metrics.Reconciled(outcome, r.Now().Sub(began))
+	return result, err
+}
+
 // reconcile brings a Transform one or more steps further. It reports whether a step has failed.
 func (r *reconciler) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
