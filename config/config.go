@@ -66,6 +66,11 @@ var ConstrainedManager []byte
 //go:embed rbac/graph_policy.yaml
 var GraphPolicy []byte
 
+// Grants has the rights that the manager may grant to platforms. It is part of Operator.
+//
+//go:embed rbac/grants_role.yaml
+var Grants []byte
+
 // Definitions returns the CRDs of Pequod's own kinds, a YAML document each.
 func Definitions() [][]byte {
 	docs := append(bytes.Split(Operator, []byte("\n---\n")), bytes.Split(Actions, []byte("\n---\n"))...)

@@ -91,10 +91,10 @@ func (g *namespaceGrants) allow(t target, all ...string) {
 // verbOrder is the order of verbs in kubectl's documentation.
 var verbOrder = []string{"get", "list", "watch", "create", "patch", "delete", "bind", "escalate"}
 
-// sorted returns the verbs in verbOrder.
+// sorted returns the verbs in verbOrder. Others come first, by name.
 func (v verbs) sorted() []string {
 	return slices.SortedFunc(maps.Keys(v), func(a, b string) int {
-		return cmp.Compare(slices.Index(verbOrder, a), slices.Index(verbOrder, b))
+		return cmp.Or(cmp.Compare(slices.Index(verbOrder, a), slices.Index(verbOrder, b)), cmp.Compare(a, b))
 	})
 }
 
@@ -149,6 +149,25 @@ func (g *namespaceGrants) rules() []rbacv1.PolicyRule {
 			slices.Compare(a.ResourceNames, b.ResourceNames), slices.Compare(a.Verbs, b.Verbs))
 	})
 	return append(rules, sortedUnique(g.copied)...)
+}
+
+// Merge returns rules on resources that grant what the given ones do, sorted and without duplicates.
+func Merge(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	g := &namespaceGrants{verbs: map[target]verbs{}}
+	for _, rule := range rules {
+		names := rule.ResourceNames
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, name := range names {
+					g.allow(target{group, resource, name}, rule.Verbs...)
+				}
+			}
+		}
+	}
+	return g.rules()
 }
 
 // sortedUnique returns rules in the order of their JSON, without duplicates.

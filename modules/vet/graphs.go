@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"cuelang.org/go/cue"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -21,8 +23,8 @@ import (
 // Graphs returns graphs that have the kinds which a module renders, in a stable order and without
 // equal ones: to compute rights from them. They are the graphs of the samples that can be rendered
 // like instances. A last graph has objects of other kinds, of samples that can't: they have nothing
-// but apiVersion, kind and names. The namespace of all is "example", and names are invented where
-// the module takes them from the instance.
+// but apiVersion, kind and names, and roles also have their rules. The namespace of all is "example",
+// and names are invented where the module takes them from the instance; [IsInvented] tells which.
 //
 // Kinds that no sample shows are not in the result, such as those below a guard that the package
 // does not understand. An error of a sample is no error of Graphs; the error is about an
@@ -52,7 +54,9 @@ func Graphs(ctx context.Context, p *render.Platform, limits render.Limits) ([]*v
 		}
 		all = append(all, graphOf)
 		for _, n := range graph.Read(graphOf).Nodes {
-			seen[access{n.GroupKind(), n.ExternalRef != nil}] = true
+			if n.GroupKind().Group != rbacv1.GroupName { // another sample may have other rules
+				seen[access{kind: n.GroupKind(), read: n.ExternalRef != nil}] = true
+			}
 		}
 	})
 	rest := &v1alpha1.ResourceGraph{}
@@ -70,10 +74,18 @@ func Graphs(ctx context.Context, p *render.Platform, limits render.Limits) ([]*v
 	return all, c.err
 }
 
+// IsInvented reports whether a name, a kind or a resource in a graph of [Graphs] is, or has a part
+// that is, invented: instances have others.
+func IsInvented(s string) bool {
+	return isPlaceholder(s) || strings.Contains(strings.ToLower(s), sampleName)
+}
+
 // access is what a node does with the objects of a kind.
 type access struct {
 	kind apischema.GroupKind
 	read bool // the node only refers to its object
+	// rules are the rules of a role, in JSON.
+	rules string
 }
 
 // candidate is a node without an id that stands for a kind, in case that no instance shows it.
@@ -99,7 +111,13 @@ func appendKinds(nodes []candidate, g renderedGraph, found map[access]bool) []ca
 			apiVersion, _ = text(get(object, "apiVersion"))
 			kind, _ = text(get(object, "kind"))
 		}
-		to := access{apischema.FromAPIVersionAndKind(apiVersion, kind).GroupKind(), external}
+		to := access{kind: apischema.FromAPIVersionAndKind(apiVersion, kind).GroupKind(), read: external}
+		content := map[string]any{"apiVersion": apiVersion, "kind": kind}
+		if to.kind.Group == rbacv1.GroupName && !external {
+			if data, err := get(object, "rules").MarshalJSON(); err == nil {
+				to.rules, content["rules"] = string(data), json.RawMessage(data)
+			}
+		}
 		if apiVersion == "" || kind == "" || found[to] {
 			continue
 		}
@@ -118,9 +136,10 @@ func appendKinds(nodes []candidate, g renderedGraph, found map[access]bool) []ca
 			if namespace != "" {
 				metadata["namespace"] = namespace
 			}
-			data, err := json.Marshal(map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata})
+			content["metadata"] = metadata
+			data, err := json.Marshal(content)
 			if err != nil {
-				continue // cannot happen: all values are strings
+				continue // cannot happen: all values come from JSON
 			}
 			n.Resource = &runtime.RawExtension{Raw: data}
 		}

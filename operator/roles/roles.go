@@ -8,6 +8,7 @@ package roles
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -135,6 +136,20 @@ func (c Client) Former(ctx context.Context, transform types.NamespacedName, rule
 // have itself.
 func Escalates(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "attempting to grant RBAC permissions")
+}
+
+// ForManager returns a ClusterRole that gives a manager the rights that it must have to grant the rules
+// to a Transform, in one line of JSON.
+func ForManager(transform types.NamespacedName, rules []rbacv1.PolicyRule) string {
+	role, err := json.Marshal(&rbacv1.ClusterRole{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
+		ObjectMeta: metav1.ObjectMeta{Name: "pequod-manager-" + transform.Name, Labels: map[string]string{v1alpha1.Prefix + "aggregate-to-manager": "true"}},
+		Rules:      rules,
+	})
+	if err != nil {
+		panic(err) // can't happen: a role has only strings
+	}
+	return string(role)
 }
 
 // gone reports whether an object could not be applied because its namespace is being deleted.

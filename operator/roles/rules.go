@@ -1,6 +1,7 @@
 package roles
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,10 +9,13 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/rbac"
+	"github.com/pequod-io/pequod/config"
+	"github.com/pequod-io/pequod/modules/vet"
 )
 
 // verbs are the verbs of managed resources that name none: those that an applier needs.
@@ -63,8 +67,9 @@ type Needs struct {
 	Unknown []schema.GroupKind
 }
 
-// Seen returns the needs of graphs of samples with a deletion policy. find returns the resource of a kind that
-// Kubernetes doesn't define. The error is an [*EscalationError].
+// Seen returns the needs of graphs of samples with a deletion policy: the rules that [rbac.Generate] has
+// for them, for all instances. find returns the resource of a kind that Kubernetes doesn't define. The
+// error is an [*EscalationError].
 func Seen(samples []*v1alpha1.ResourceGraph, deletion v1alpha1.DeletionPolicy, find func(schema.GroupKind) (rbac.Resource, error)) (Needs, error) {
 	var needs Needs
 	if len(samples) == 0 {
@@ -80,6 +85,7 @@ func Seen(samples []*v1alpha1.ResourceGraph, deletion v1alpha1.DeletionPolicy, f
 	}
 	// Generate names one kind after the other that it doesn't know.
 	kinds := rbac.Resources{}
+	var chosen []rbacv1.PolicyRule // on kinds that instances choose
 	made, err := rbac.Generate(graphs, rbac.Options{Resources: kinds})
 	for err != nil {
 		var unknown *rbac.UnknownKindError
@@ -89,8 +95,12 @@ func Seen(samples []*v1alpha1.ResourceGraph, deletion v1alpha1.DeletionPolicy, f
 		if resource, err := find(unknown.GroupKind); err == nil {
 			kinds[unknown.GroupKind] = resource
 		} else {
-			drop(graphs, unknown.GroupKind)
-			needs.Unknown = append(needs.Unknown, unknown.GroupKind)
+			written := drop(graphs, unknown.GroupKind)
+			if !written && vet.IsInvented(unknown.Kind) {
+				chosen = append(chosen, usual("get", "list", "watch")...)
+			} else {
+				needs.Unknown = append(needs.Unknown, unknown.GroupKind)
+			}
 		}
 		made, err = rbac.Generate(graphs, rbac.Options{Resources: kinds})
 	}
@@ -101,18 +111,61 @@ func Seen(samples []*v1alpha1.ResourceGraph, deletion v1alpha1.DeletionPolicy, f
 	}
 	for _, role := range made.Roles {
 		if role.Namespace == namespace {
-			needs.Rules = role.Rules
+			needs.Rules = rbac.Merge(append(forInstances(role.Rules), chosen...))
 		}
 	}
 	return needs, nil
 }
 
-// drop removes the nodes of a kind from graphs.
-func drop(graphs []*v1alpha1.ResourceGraph, kind schema.GroupKind) {
+// forInstances returns the rules of samples without what samples invent. A rule on an object that
+// the instance names becomes one on all objects of its kind, and a rule on a kind that the instance
+// names becomes one on the usual kinds. The verb bind is left out: the account has the rules of the
+// roles that its graphs write, so it may bind these roles, and an EscalationError is about others.
+func forInstances(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	var all []rbacv1.PolicyRule
+	for _, rule := range rules {
+		rule.Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool { return verb == "bind" })
+		if slices.ContainsFunc(slices.Concat(rule.APIGroups, rule.Resources), vet.IsInvented) {
+			all = append(all, usual(rule.Verbs...)...)
+			continue
+		}
+		if slices.ContainsFunc(rule.ResourceNames, vet.IsInvented) {
+			rule.ResourceNames = nil
+		}
+		if len(rule.Verbs) > 0 {
+			all = append(all, rule)
+		}
+	}
+	return all
+}
+
+// usual returns the rules with those of some verbs that a manager may grant as it is installed.
+func usual(verbs ...string) []rbacv1.PolicyRule {
+	var all []rbacv1.PolicyRule
+	for doc := range bytes.SplitSeq(config.Grants, []byte("\n---\n")) {
+		var role rbacv1.ClusterRole
+		if err := yaml.UnmarshalStrict(doc, &role); err != nil {
+			panic(err) // cannot happen: a test reads the embedded file
+		}
+		for _, rule := range role.Rules {
+			rule.Verbs = slices.DeleteFunc(rule.Verbs, func(verb string) bool { return !slices.Contains(verbs, verb) })
+			if len(rule.Verbs) > 0 {
+				all = append(all, rule)
+			}
+		}
+	}
+	return all
+}
+
+// drop removes the nodes of a kind from graphs. It reports whether one of them wrote its object.
+func drop(graphs []*v1alpha1.ResourceGraph, kind schema.GroupKind) (written bool) {
 	for _, g := range graphs {
 		read := graph.Read(g)
 		g.Spec.Graph.Nodes = slices.DeleteFunc(g.Spec.Graph.Nodes, func(n v1alpha1.Node) bool {
-			return slices.ContainsFunc(read.Nodes, func(r graph.Node) bool { return r.ID == n.ID && r.GroupKind() == kind })
+			dropped := slices.ContainsFunc(read.Nodes, func(r graph.Node) bool { return r.ID == n.ID && r.GroupKind() == kind })
+			written = written || dropped && n.ExternalRef == nil
+			return dropped
 		})
 	}
+	return written
 }

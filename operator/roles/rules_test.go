@@ -1,10 +1,13 @@
 package roles_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/roles"
@@ -37,5 +40,18 @@ func TestManaged(t *testing.T) {
 		if diff := cmp.Diff(test.want, roles.Managed(test.given)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
+	}
+}
+
+// TestForManager reads the ClusterRole of a message: the manager gets the rules by its label.
+func TestForManager(t *testing.T) {
+	rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}}
+	text := roles.ForManager(types.NamespacedName{Namespace: "pequod-system", Name: "database"}, rules)
+	var role rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil || strings.Contains(text, "\n") {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if diff := cmp.Diff(rules, role.Rules); diff != "" || role.Kind != "ClusterRole" || role.Labels["pequod.io/aggregate-to-manager"] != "true" || role.Name != "pequod-manager-database" {
+		t.Errorf("%s (-want +got):\n%s", text, diff)
 	}
 }
