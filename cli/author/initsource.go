@@ -2,6 +2,7 @@ package author
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,14 +11,17 @@ import (
 	"path/filepath"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules/moduleinit"
 )
 
-// source returns the source of --from-embedded, --from-manifests or --from-chart. It reads
+// source returns the source of --from-embedded, --from-crd, --from-manifests or --from-chart. It reads
 // the objects of the last two, and prints notes about them to stderr. It returns nil if
 // no flag is given.
 func (o *moduleInitOptions) source(ctx context.Context, env command.Env, name string) (moduleinit.Source, error) {
@@ -26,6 +30,8 @@ func (o *moduleInitOptions) source(ctx context.Context, env command.Env, name st
 	switch {
 	case o.embedded != "":
 		return moduleinit.Embedded(o.embedded), nil
+	case o.crd != "":
+		return definitionOf(ctx, env, o.crd)
 	case o.manifests != "":
 		tree, err = files.ReadTree(ctx, o.manifests)
 	case o.chart != "":
@@ -55,6 +61,65 @@ func (o *moduleInitOptions) source(ctx context.Context, env command.Env, name st
 		return nil, command.OutputError(err)
 	}
 	return m, nil
+}
+
+// definitionOf returns the source of --from-crd: the only CRD of a file, or a resource type, an object
+// without a kind that has the schema of a spec. It prints notes to stderr.
+func definitionOf(ctx context.Context, env command.Env, file string) (moduleinit.Source, error) {
+	tree, err := files.ReadTree(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	var all []definition
+	if len(tree) == 1 {
+		all, err = resourceTypes(tree[0])
+	}
+	if err == nil && len(all) == 0 {
+		all, err = definitionsIn(file, tree)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) > 1:
+		return nil, all[1].doc.Problem(errors.New("a second CustomResourceDefinition: a module has one kind"))
+	}
+	made, err := moduleinit.NewDefinition(all[0].CustomResourceDefinition)
+	if err != nil {
+		return nil, all[0].doc.Problem(err)
+	}
+	for _, note := range made.Notes {
+		if _, err := fmt.Fprintf(env.Err, "%s: note: %s\n", all[0].doc.Start(), note); err != nil {
+			return nil, command.OutputError(err)
+		}
+	}
+	return made, nil
+}
+
+// resourceTypes returns the resource type of a file as a CRD, or nothing if it has none.
+func resourceTypes(file files.TreeFile) ([]definition, error) {
+	docs, err := yamlfile.Parse(file.Name, file.Data)
+	if err != nil || len(docs) != 1 || docs[0].Text("kind") != "" {
+		return nil, err
+	}
+	var resource struct {
+		Name        string                           `json:"name"`
+		Version     string                           `json:"version"`
+		Description string                           `json:"description"`
+		Schema      *apiextensionsv1.JSONSchemaProps `json:"schema"`
+	}
+	if err := docs[0].Decode(&resource); err != nil {
+		return nil, err
+	}
+	if resource.Name == "" || resource.Version == "" || resource.Schema == nil {
+		return nil, nil
+	}
+	resource.Schema.Description = cmp.Or(resource.Schema.Description, resource.Description)
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Spec.Names.Kind = resource.Name
+	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: resource.Version, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
+		OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": *resource.Schema}},
+	}}}
+	return []definition{{crd, docs[0]}}, nil
 }
 
 // helmTemplate returns what `helm template` prints for the chart in a directory, as

@@ -25,9 +25,9 @@ type moduleInitOptions struct {
 	// directory. It is created if it doesn't exist.
 	dir string
 	// manifests is the path of YAML files, and chart that of a Helm chart, from which
-	// the module is made. embedded is the name of an embedded module. At most one of the
-	// three is not empty.
-	manifests, chart, embedded string
+	// the module is made. crd is the path of a CRD, and embedded the name of an embedded
+	// module. At most one of the four is not empty.
+	manifests, chart, crd, embedded string
 }
 
 // newModuleInitCommand returns the command "module init". The argument is a new
@@ -52,6 +52,12 @@ With --from-chart, the objects are the output of 'helm template NAME DIR' with t
 default values of the chart. Hooks and CRDs in the directory crds are left out. Helm
 must be installed.
 
+With --from-crd, the module has the kind of a CustomResourceDefinition and the schema of its
+spec, with defaults, bounds and enumerations, in the version in which objects are stored.
+The file may also have a resource type: an object with name, version and schema, the
+OpenAPI schema of the spec. Rules of CEL other than 'self == oldSelf', and formats of
+strings, are left out and listed. The module renders a ConfigMap until you replace it.
+
 With --from-embedded, the module is a copy of one that is part of the program, with its
 test cases. A copy with the same name takes the place of the embedded module, given
 with -p; one with another name has a kind of its own.`,
@@ -61,6 +67,7 @@ with -p; one with another name has a kind of its own.`,
   # Start from objects that exist
   pequod module init web-shop --from-manifests manifests/
   pequod module init web-shop --from-chart charts/web-shop
+  pequod module init database-cluster --from-crd databaseclusters.yaml
   pequod module init webservice --from-embedded webservice`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0]) },
@@ -72,9 +79,10 @@ with -p; one with another name has a kind of its own.`,
 	cmd.Flags().StringVar(&o.manifests, "from-manifests", "", "start with the objects of a YAML file, of a directory with its subdirectories, or of REV:PATH")
 	cmd.Flags().StringVar(&o.chart, "from-chart", "", "start with the objects of the Helm chart in a directory")
 	command.Must(cmd.MarkFlagDirname("from-chart"))
+	cmd.Flags().StringVar(&o.crd, "from-crd", "", "start with the kind and the schema of the CustomResourceDefinition in a YAML file, or of REV:PATH")
 	cmd.Flags().StringVar(&o.embedded, "from-embedded", "", "start with a copy of an embedded module: "+strings.Join(modules.Embedded(), ", "))
 	command.Must(cmd.RegisterFlagCompletionFunc("from-embedded", cobra.FixedCompletions(modules.Embedded(), cobra.ShellCompDirectiveNoFileComp)))
-	cmd.MarkFlagsMutuallyExclusive("from-manifests", "from-chart", "from-embedded")
+	cmd.MarkFlagsMutuallyExclusive("from-manifests", "from-chart", "from-crd", "from-embedded")
 	return cmd
 }
 

@@ -32,7 +32,7 @@ var userFlags = []string{
 	"certificate-identity", "certificate-identity-regexp", "certificate-oidc-issuer", "certificate-oidc-issuer-regexp", "key",
 	"locked", "offline", "registry-ca-file", "registry-plain-http", "sign-key", "trusted-root", "upgrade",
 	// A chart is rendered by another program, and the files become a module.
-	"from-chart", "from-embedded", "from-manifests",
+	"from-chart", "from-crd", "from-embedded", "from-manifests",
 	// The program that is installed in a cluster, its protection, and rights that are
 	// granted.
 	"applier", "check-authors", "constrained", "for-cli", "image", "mode", "network-policy", "watch-secrets", "webhooks",

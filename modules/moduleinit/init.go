@@ -2,14 +2,15 @@
 // `pequod module vet` and `cue vet`, and has test cases.
 //
 // The files of the module are the templates in the directory template. A module of
-// [Manifests] has a schema, a template and a test case of its own instead, and a copy of
-// an [Embedded] module has only its files. The goldens of the test cases are rendered
+// [Manifests] or of a [Definition] has a schema, a template and a test case of its own
+// instead, and a copy of an [Embedded] module has only its files. The goldens of the test cases are rendered
 // when the module is created.
 //
 //   - init.go creates the directory, all of it or nothing
 //   - embedded.go copies embedded modules
 //   - manifests.go reads objects, and nodeid.go names their nodes
 //   - write.go writes the schema and the template for objects
+//   - definition.go takes over the kind of a CRD, and schema.go writes its schema
 //
 // The package reads no manifests from disk and does not run Helm.
 package moduleinit
@@ -66,7 +67,7 @@ func CheckName(name string) error {
 // dashes.
 func packageName(name string) string { return strings.ReplaceAll(name, "-", "") }
 
-// Source is the origin of a new module: [Manifests] or [Embedded].
+// Source is the origin of a new module: [Manifests], a [Definition] or [Embedded].
 type Source interface {
 	// files returns the files of the module by name.
 	files(name string) (map[string][]byte, error)

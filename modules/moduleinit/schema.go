@@ -1,0 +1,197 @@
+package moduleinit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue/literal"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// schemaWriter writes structural schemas as CUE that package crdgen turns into the same schemas. CUE's
+// own conversion drops defaults.
+type schemaWriter struct {
+	imports map[string]bool
+	notes   []string
+}
+
+// comment returns a description as a comment.
+func comment(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return "// " + strings.ReplaceAll(text, "\n", "\n// ") + "\n"
+}
+
+// note records a part of the schema that the module does not have.
+func (w *schemaWriter) note(path, format string, args ...any) {
+	w.notes = append(w.notes, path+": "+fmt.Sprintf(format, args...))
+}
+
+// field returns a field with its comment and its attributes.
+func (w *schemaWriter) field(path, name string, s *apiextensionsv1.JSONSchemaProps, required bool) string {
+	path += "." + name
+	value, mark := w.value(path, s), "?"
+	if s.Default != nil {
+		mark = ""
+		// The default of a struct with nothing but defaults is what these make of it.
+		if text := string(s.Default.Raw); len(s.Enum) == 0 && (text != "{}" || len(s.Properties) == 0) {
+			value = "*" + scalarOf(s.Default) + " | " + value
+		}
+	} else if required {
+		mark = "!"
+	}
+	var attributes []string
+	if s.XListType != nil && *s.XListType != "atomic" {
+		attributes = append(attributes, "listType="+*s.XListType)
+		for _, key := range s.XListMapKeys {
+			attributes = append(attributes, "listMapKey="+key)
+		}
+	}
+	if s.XMapType != nil && *s.XMapType != "granular" {
+		attributes = append(attributes, "mapType="+*s.XMapType)
+	}
+	for _, rule := range s.XValidations {
+		if strings.Join(strings.Fields(rule.Rule), " ") == "self == oldSelf" {
+			attributes = append(attributes, "immutable")
+		}
+	}
+	end := "\n"
+	if len(attributes) > 0 {
+		end = " @k8s(" + strings.Join(attributes, ",") + ")\n"
+	}
+	text := label(name)
+	if slices.Contains([]string{"bool", "int", "int64", "list", "math", "number", "strings", "struct"}, name) {
+		text = literal.Label.Quote(name) // a field would hide what the constraints refer to
+	}
+	return comment(s.Description) + text + mark + ": " + value + end
+}
+
+// value returns the constraints of a schema.
+func (w *schemaWriter) value(path string, s *apiextensionsv1.JSONSchemaProps) string {
+	for _, rule := range s.XValidations {
+		if strings.Join(strings.Fields(rule.Rule), " ") != "self == oldSelf" || path == "spec" {
+			w.note(path, "the rule of CEL is left out, add a violation to render.cue: %s", rule.Rule)
+		}
+	}
+	if s.AllOf != nil || s.AnyOf != nil && !s.XIntOrString || s.OneOf != nil || s.Not != nil {
+		w.note(path, "allOf, anyOf, oneOf and not are left out")
+	}
+	value := strings.Join(w.constraints(path, s), " & ")
+	if s.Nullable {
+		value = "null | " + value
+	}
+	return value
+}
+
+// constraints returns the constraints of a schema without null.
+func (w *schemaWriter) constraints(path string, s *apiextensionsv1.JSONSchemaProps) []string {
+	if len(s.Enum) > 0 {
+		var all []string
+		for i := range s.Enum {
+			one := scalarOf(&s.Enum[i])
+			if s.Default != nil && one == scalarOf(s.Default) {
+				one = "*" + one
+			}
+			all = append(all, one)
+		}
+		return []string{strings.Join(all, " | ")}
+	}
+	if s.XIntOrString {
+		if s.Pattern != "" {
+			return []string{"(int | =~" + quote(s.Pattern) + ")"}
+		}
+		return []string{"(int | string)"}
+	}
+	switch s.Type {
+	case "string":
+		return w.stringOf(path, s)
+	case "integer", "number":
+		return w.number(s)
+	case "boolean":
+		return []string{"bool"}
+	case "array":
+		item := "_"
+		if s.Items != nil && s.Items.Schema != nil {
+			item = w.value(path+"[]", s.Items.Schema)
+		}
+		return append([]string{"[..." + item + "]"}, w.bounds("list", "Items", s.MinItems, s.MaxItems)...)
+	case "object":
+		return append([]string{w.structOf(path, s)}, w.bounds("struct", "Fields", s.MinProperties, s.MaxProperties)...)
+	}
+	return []string{"_"}
+}
+
+// structOf returns a struct or a map.
+func (w *schemaWriter) structOf(path string, s *apiextensionsv1.JSONSchemaProps) string {
+	if a := s.AdditionalProperties; a != nil && a.Schema != nil {
+		return "{[string]: " + w.value(path+".*", a.Schema) + "}"
+	}
+	text := "{\n"
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		text += w.field(path, name, &p, slices.Contains(s.Required, name))
+	}
+	if s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields || s.AdditionalProperties != nil && s.AdditionalProperties.Allows {
+		text += "...\n"
+	}
+	return text + "}"
+}
+
+// stringOf returns the constraints of a string.
+func (w *schemaWriter) stringOf(path string, s *apiextensionsv1.JSONSchemaProps) []string {
+	if s.Format != "" {
+		w.note(path, "the format %s is left out", s.Format)
+	}
+	all := []string{"string"}
+	if s.Pattern != "" {
+		all = []string{"=~" + quote(s.Pattern)}
+	}
+	return append(all, w.bounds("strings", "Runes", s.MinLength, s.MaxLength)...)
+}
+
+// number returns the constraints of a number.
+func (w *schemaWriter) number(s *apiextensionsv1.JSONSchemaProps) []string {
+	all := []string{map[string]string{"integer": "int", "number": "number"}[s.Type]}
+	if s.Format == "int32" || s.Format == "int64" {
+		all = []string{s.Format}
+	}
+	bound := func(operator string, exclusive bool, n *float64) {
+		if n == nil {
+			return
+		}
+		if !exclusive {
+			operator += "="
+		}
+		all = append(all, operator+strconv.FormatFloat(*n, 'f', -1, 64))
+	}
+	bound(">", s.ExclusiveMinimum, s.Minimum)
+	bound("<", s.ExclusiveMaximum, s.Maximum)
+	if s.MultipleOf != nil {
+		w.imports[`"math"`] = true
+		all = append(all, "math.MultipleOf("+strconv.FormatFloat(*s.MultipleOf, 'f', -1, 64)+")")
+	}
+	return all
+}
+
+// bounds returns the limits of a length by functions of a package.
+func (w *schemaWriter) bounds(pkg, unit string, least, most *int64) (all []string) {
+	for name, n := range map[string]*int64{"Min": least, "Max": most} {
+		if n != nil {
+			w.imports[strconv.Quote(pkg)] = true
+			all = append(all, fmt.Sprintf("%s.%s%s(%d)", pkg, name, unit, *n))
+		}
+	}
+	slices.Sort(all)
+	slices.Reverse(all)
+	return all
+}
+
+// quote returns a string as CUE.
+func quote(s string) string { return literal.String.Quote(s) }
+
+// scalarOf returns a value as CUE, in which JSON is valid.
+func scalarOf(v *apiextensionsv1.JSON) string { return string(v.Raw) }
