@@ -221,9 +221,19 @@ func (w *watcher) missesFollowed() bool {
 func (w *watcher) setRefused() {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
+	w.served()
 	if !w.refused {
 		w.refused = true
 		w.notifyAll(AccessChanged)
+	}
+}
+
+// served records that the cluster serves the kind. The caller holds the hub's lock.
+func (w *watcher) served() {
+	if w.unserved {
+		w.unserved = false
+		w.hub.unserved--
+		w.notifyAll(KindServed)
 	}
 }
 
@@ -278,11 +288,7 @@ func (w *watcher) setOpen() {
 		w.broken = false
 		w.notifyAll(KindServed)
 	}
-	if w.unserved {
-		w.unserved = false
-		w.hub.unserved--
-		w.notifyAll(KindServed)
-	}
+	w.served()
 	if w.refused {
 		w.refused = false
 		w.notifyAll(AccessChanged)

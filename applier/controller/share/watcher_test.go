@@ -47,6 +47,11 @@ func TestUnservedKindsAreCounted(t *testing.T) {
 		t.Errorf("served: %d kinds aren't; notified of %+v", h.unserved, g.observations)
 	}
 	w.setUnserved()
+	w.setRefused() // the API server knows the kind, although the applier may not watch it
+	if h.unserved != 0 || g.observations[1].Type != KindServed || g.observations[2].Type != AccessChanged {
+		t.Errorf("refused: %d kinds aren't served; notified of %+v", h.unserved, g.observations)
+	}
+	w.setUnserved()
 	h.unsubscribe(g)
 	if w.setUnserved(); h.unserved != 0 {
 		t.Errorf("%d watches of kinds that aren't served, after the last ended", h.unserved)
