@@ -63,7 +63,7 @@ func (doc document) inventory() (*Inventory, error) {
 			entry := Entry{
 				Key:     Key{g.Group, g.Kind, g.Namespace, o.Name},
 				Version: g.Version, UID: o.UID,
-				Node: o.Node, Wave: o.Wave, Orphan: o.Orphan, Create: o.Create, Manager: o.Manager,
+				Node: o.Node, Wave: o.Wave, Orphan: o.Orphan, Create: o.Create, Done: o.Done, Manager: o.Manager,
 				Desired: o.Desired, Live: o.Live,
 			}
 			if o.LeavingSince != nil {

@@ -79,6 +79,9 @@ type Entry struct {
 	Orphan bool
 	// Create means that the object is created once and never updated.
 	Create bool
+	// Done means that the object was ready with the manifest of Desired, and isn't created
+	// again for it: a Job that is removed after its TTL would otherwise run again.
+	Done bool
 	// Desired is the digest of the manifest that was applied last. It is empty
 	// if nothing was applied.
 	Desired string

@@ -53,6 +53,7 @@ type item struct {
 	Wave    int       `json:"wave,omitempty"`
 	Orphan  bool      `json:"orphan,omitempty"`
 	Create  bool      `json:"create,omitempty"`
+	Done    bool      `json:"done,omitempty"`
 	Manager string    `json:"manager,omitempty"`
 	UID     types.UID `json:"uid,omitempty"`
 	Desired string    `json:"desired,omitempty"`
@@ -88,7 +89,7 @@ func Encode(inv *Inventory) ([]byte, error) {
 			out.WriteString(",")
 		}
 		out.WriteString("\n")
-		out.Write(marshal(item{e.Name, e.Node, e.Wave, e.Orphan, e.Create, e.Manager, e.UID, e.Desired, e.Live, e.leavingSince()}))
+		out.Write(marshal(item{e.Name, e.Node, e.Wave, e.Orphan, e.Create, e.Done, e.Manager, e.UID, e.Desired, e.Live, e.leavingSince()}))
 	}
 	if len(entries) > 0 {
 		out.WriteString("]}")

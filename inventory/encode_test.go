@@ -18,15 +18,15 @@ const golden = `{"format":1,"namespace":"default","graph":"web","revision":"sha2
 {"version":"v1","kind":"Namespace","items":[
 {"name":"web","node":"space","orphan":true}]},
 {"group":"apps","version":"v1","kind":"Deployment","namespace":"default","items":[
-{"name":"api","node":"api","wave":1,"create":true},
+{"name":"api","node":"api","wave":1,"create":true,"done":true,"uid":"3","desired":"d-3","live":"l-3"},
 {"name":"web","node":"<web>","wave":2,"uid":"1","desired":"d-1","live":"l-1"}]}]}
 `
 
 func TestEncode(t *testing.T) {
 	kept := intent(space, "space", 0)
 	kept.Orphan = true
-	once := intent(Key{"apps", "Deployment", "default", "api"}, "api", 1)
-	once.Create = true
+	once := made(Key{"apps", "Deployment", "default", "api"}, "api", 1, "3")
+	once.Create, once.Done = true, true
 	inv := &Inventory{
 		Owner: Owner{"default", "web"}, Revision: "sha256:1", Complete: true,
 		Entries: []Entry{made(web, "<web>", 2, "1"), made(config, "config", 0, "2"), kept, once},

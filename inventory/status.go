@@ -13,7 +13,7 @@ func Status(inv *Inventory) *v1alpha1.Inventory {
 	for _, e := range inv.Entries {
 		entry := v1alpha1.InventoryEntry{
 			Group: e.Group, Version: e.Version, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name,
-			Node: e.Node, Wave: e.Wave, Orphan: e.Orphan, Create: e.Create, Manager: e.Manager,
+			Node: e.Node, Wave: e.Wave, Orphan: e.Orphan, Create: e.Create, Done: e.Done, Manager: e.Manager,
 			UID: e.UID, Desired: e.Desired, Live: e.Live,
 		}
 		if !e.LeavingSince.IsZero() {
@@ -30,7 +30,7 @@ func OfStatus(owner Owner, s *v1alpha1.Inventory) *Inventory {
 	for _, e := range s.Entries {
 		entry := Entry{
 			Key:     Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name},
-			Version: e.Version, Node: e.Node, Wave: e.Wave, Orphan: e.Orphan, Create: e.Create, Manager: e.Manager,
+			Version: e.Version, Node: e.Node, Wave: e.Wave, Orphan: e.Orphan, Create: e.Create, Done: e.Done, Manager: e.Manager,
 			UID: e.UID, Desired: e.Desired, Live: e.Live,
 		}
 		if e.LeavingSince != nil {

@@ -28,7 +28,7 @@ func recall(e, old Entry) Entry {
 	}
 	e.UID = old.UID
 	if e.Desired == "" {
-		e.Desired = old.Desired
+		e.Desired, e.Done = old.Desired, old.Done
 	}
 	if e.Live == "" {
 		e.Live = old.Live
@@ -39,6 +39,6 @@ func recall(e, old Entry) Entry {
 // Forget returns e as an intent, without UID and digests, because its object no
 // longer exists or was never created.
 func (e Entry) Forget() Entry {
-	e.UID, e.Desired, e.Live = "", "", ""
+	e.UID, e.Desired, e.Live, e.Done = "", "", "", false
 	return e
 }

@@ -174,6 +174,8 @@ type InventoryEntry struct {
 	Orphan bool `json:"orphan,omitempty"`
 	// create is true if the object is created once and never updated.
 	Create bool `json:"create,omitempty"`
+	// done is true if the object did its work.
+	Done bool `json:"done,omitempty"`
 	// manager is the field manager that applied the object, if it isn't pequod.
 	//
 	// +kubebuilder:validation:MaxLength=128

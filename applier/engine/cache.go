@@ -57,6 +57,9 @@ func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
 	}
 	e.cache.tombstones.bury(key, tombstone{obj.GetUID(), obj.GetResourceVersion()})
 	old, n := e.cache.objects[key], e.nodes.byKey[key]
+	if n != nil && n.isJob() { // what came before the deletion may have been missed
+		e.noteFinished(n, e.newObservation(key, obj))
+	}
 	switch {
 	case old == nil || resourceversion.Older(obj.GetResourceVersion(), old.version) || !old.absent && old.uid != obj.GetUID():
 	case n != nil && !old.absent && (!old.deleting || !e.mayLearn(n, obj)):
@@ -130,8 +133,12 @@ func (e *Engine) Doubt(key inventory.Key) bool {
 // put replaces the observation of an object; nil removes it. The node of the
 // object is reconciled by the next step, and so are the nodes that may read it.
 func (e *Engine) put(key inventory.Key, o *observation) {
-	if old := e.cache.objects[key]; old != nil {
+	n, old := e.nodes.byKey[key], e.cache.objects[key]
+	if old != nil {
 		e.cache.bytes -= old.size
+		if n != nil {
+			e.noteFinished(n, old) // no step may have seen it
+		}
 	}
 	if o == nil {
 		delete(e.cache.objects, key)
@@ -139,7 +146,6 @@ func (e *Engine) put(key inventory.Key, o *observation) {
 		e.cache.objects[key] = o
 		e.cache.bytes += o.size
 	}
-	n := e.nodes.byKey[key]
 	if n == nil {
 		return
 	}
@@ -193,6 +199,7 @@ func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructure
 		return o // of an object that left the graph, nothing else matters
 	}
 	e.judge(n, o, obj)
+	o.finished = n.finished(o, obj)
 	if e.adoption.selector != nil {
 		o.selected = e.adoption.selector.Matches(labels.Set(objectLabels))
 	}

@@ -37,6 +37,8 @@ func (e *Engine) decide(n *node, seen *observation) decision {
 		want.Generates = nil // their paths are among the unknown parts
 	}
 	switch {
+	case e.done(n, seen):
+		return decision{unchanged: true}
 	case seen.absent:
 		return decision{apply: want}
 	case seen.deleting:

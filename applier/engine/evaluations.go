@@ -75,7 +75,9 @@ func (e *Engine) judgeLater(n *node, seen *observation) *observation {
 	}
 	judged := *seen
 	judged.object, judged.size = nil, 0
-	e.judge(n, &judged, &unstructured.Unstructured{Object: seen.object})
+	obj := &unstructured.Unstructured{Object: seen.object}
+	e.judge(n, &judged, obj)
+	judged.finished = n.finished(&judged, obj)
 	e.put(n.key, &judged)
 	return &judged
 }

@@ -36,6 +36,9 @@ type ledger struct {
 	implied, due bool
 	// unmarked is set if entries of objects that left the graph may lack the time.
 	unmarked bool
+	// finished is set if an object has done its work that is about to be removed, and that
+	// isn't recorded.
+	finished bool
 	// complete is set if every node is ready and everything else is pruned.
 	complete bool
 	// lost is set until the first Survey if there was no stored inventory. Objects
@@ -157,6 +160,7 @@ func (l *ledger) rescope(gk schema.GroupKind) {
 func (l *ledger) applied(n *node, obj *unstructured.Unstructured, live string) {
 	entry := l.entries[n.key]
 	entry.Version, entry.UID, entry.Desired, entry.Live = n.version, obj.GetUID(), n.progress.digest, live
+	entry.Done = false
 	l.entries[n.key] = entry
 }
 

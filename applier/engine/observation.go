@@ -58,7 +58,9 @@ type traits struct {
 	// ownsReplicas is set if the node's field manager owns spec.replicas.
 	ownsReplicas bool
 	deleting     bool
-	verdict      readiness.Verdict
+	// finished is set if the object has done its work, see [node.finished].
+	finished bool
+	verdict  readiness.Verdict
 }
 
 // absentObservation returns the observation of an object that doesn't exist.

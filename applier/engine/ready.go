@@ -32,7 +32,8 @@ func (e *Engine) reportUnchanged(n *node, seen *observation) {
 
 // reportReadiness sets the phase of a node by the readiness of its object.
 func (e *Engine) reportReadiness(n *node, seen *observation) {
-	if seen.deleting {
+	done := e.done(n, seen)
+	if seen.deleting && !done {
 		n.wait(readiness.DeletionMessage(seen.finalizers))
 		return
 	}
@@ -40,11 +41,14 @@ func (e *Engine) reportReadiness(n *node, seen *observation) {
 		n.setPhase(v1alpha1.NodeReady, "")
 		return
 	}
-	message := seen.verdict.Message
+	state, message, remark := seen.verdict.State, seen.verdict.Message, e.opts.Damper.contested(n.key)
+	if done {
+		state, remark = readiness.Ready, n.removedText()
+	}
 	if n.progress.cause != "" {
 		message += ": " + n.progress.cause
 	}
-	switch seen.verdict.State {
+	switch state {
 	case readiness.Ready:
 		if n.status.Phase != v1alpha1.NodeReady {
 			n.status.ReadyAt = e.step.now
@@ -53,7 +57,7 @@ func (e *Engine) reportReadiness(n *node, seen *observation) {
 			e.explanations.readied = e.step.now
 		}
 		n.progress.waitingSince, n.progress.cause = time.Time{}, ""
-		n.setPhase(v1alpha1.NodeReady, e.opts.Damper.contested(n.key))
+		n.setPhase(v1alpha1.NodeReady, remark)
 	case readiness.Failed:
 		n.fail(&Failure{Reason: ReasonNotReady, Message: message, Terminal: true})
 		e.scheduleExplanation(n, seen)

@@ -79,10 +79,13 @@ func (e *Engine) reconcile(n *node) {
 // doesn't make it unready.
 func (e *Engine) reconcileOwned(n *node, seen *observation, blocker *node) {
 	e.resolveDesired(n)
+	e.noteFinished(n, seen)
 	var unresolved *resolve.WaitError
 	switch err := n.desired.err; {
 	case err != nil && blocker != nil:
 		n.block(blocker)
+		return
+	case errors.As(err, &unresolved) && e.withoutSource(n, seen):
 		return
 	case errors.As(err, &unresolved):
 		n.wait(unresolved.Message)
@@ -167,7 +170,7 @@ func (e *Engine) finishCompare(n *node, o Outcome) {
 // applied again, as with mode Create.
 func (e *Engine) recordUID(n *node, seen *observation) {
 	if entry := e.ledger.entries[n.key]; entry.UID != seen.uid && e.owns(n.key, seen) {
-		entry.UID = seen.uid
+		entry.UID, entry.Desired = seen.uid, n.desired.digest
 		e.ledger.entries[n.key] = entry
 	}
 }

@@ -56,7 +56,7 @@ func (e *Engine) RecordIntent() bool {
 func (e *Engine) recordNext(phase Phase) bool {
 	l := &e.ledger
 	final := phase == Completed || phase == Stuck && e.inFlight == 0 && len(e.step.actions) == 0
-	if !e.step.writeDeferred && !final && !l.due || e.opts.Mode == ModeStatus {
+	if !e.step.writeDeferred && !final && !l.due && !l.finished || e.opts.Mode == ModeStatus {
 		return true
 	}
 	inv := e.Inventory()
@@ -72,7 +72,7 @@ func (e *Engine) recordNext(phase Phase) bool {
 	if e.backingOff(&l.record) {
 		return false
 	}
-	l.record.inFlight = true
+	l.record.inFlight, l.finished = true, false
 	e.step.actions = append(e.step.actions, Action{Verb: Record, Inventory: inv})
 	return false
 }
@@ -83,6 +83,7 @@ func (e *Engine) finishRecord(o Outcome) {
 	l := &e.ledger
 	l.record.inFlight = false
 	if o.Err != nil {
+		l.finished = true // it may have been the reason to record
 		l.record.fail(o.Err, e.step.now, e.opts.Backoff)
 		if l.record.failure.Terminal {
 			e.fatal = o.Err

@@ -156,6 +156,9 @@ func (c *cluster) changed(o *object, specChanged bool) {
 	}
 	c.history[strconv.Itoa(o.version)] = o.unstructured()
 	c.s.notify(before, c.history[strconv.Itoa(o.version)], false)
+	if specChanged && o.key.Kind == "Job" {
+		c.s.after(c.s.upTo(5*time.Second), func() { c.finish(o) })
+	}
 	if specChanged && o.key.Kind == "Thing" {
 		generation := o.generation
 		c.s.after(c.s.upTo(5*time.Second), func() {
@@ -172,6 +175,22 @@ func (c *cluster) settle(o *object) {
 	o.seenGeneration = o.generation
 	o.ready, o.failed = o.fields["spec:behave"] == "", o.fields["spec:behave"] == "fail"
 	c.changed(o, false)
+}
+
+// finish simulates the controllers of Jobs: a Job completes, and is then deleted after its
+// TTL.
+func (c *cluster) finish(o *object) {
+	if c.objects[o.key] != o || o.ready {
+		return
+	}
+	o.ready = true
+	c.changed(o, false)
+	c.s.after(c.s.upTo(20*time.Second), func() {
+		if c.objects[o.key] == o {
+			c.s.logf("TTL: deletes %s", o.key.Name)
+			c.remove(o)
+		}
+	})
 }
 
 // remove deletes an object, at once or when its finalizer is removed.
@@ -197,7 +216,13 @@ func (c *cluster) gone(o *object) {
 
 // good reports whether an object exists, is ready, and isn't being deleted.
 func (o *object) good() bool {
-	return o != nil && !o.deleting && (o.key.Kind != "Thing" || o.ready && o.seenGeneration == o.generation)
+	switch {
+	case o == nil || o.deleting:
+		return false
+	case o.key.Kind == "Job":
+		return o.ready
+	}
+	return o.key.Kind != "Thing" || o.ready && o.seenGeneration == o.generation
 }
 
 func (o *object) unstructured() *unstructured.Unstructured {
@@ -234,9 +259,12 @@ func (o *object) unstructured() *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: u}
 	}
 	metadata["generation"] = int64(o.generation)
-	u["apiVersion"], u["spec"] = "example.com/v1", data
+	u["apiVersion"], u["spec"] = o.key.Group+"/v1", data
 	condition := func(kind string, yes bool) any {
 		return map[string]any{"type": kind, "status": map[bool]string{true: "True", false: "False"}[yes], "reason": "Simulated"}
+	}
+	if o.key.Kind == "Job" && o.ready {
+		u["status"] = map[string]any{"conditions": []any{condition("Complete", true)}}
 	}
 	if o.seenGeneration > 0 {
 		status := map[string]any{"observedGeneration": int64(o.seenGeneration), "conditions": []any{condition("Ready", o.ready)}}

@@ -11,7 +11,7 @@ import (
 )
 
 // names are the names of the objects that graphs list.
-var names = []string{"c0", "c1", "c2", "c3", "t0", "t1", "t2", "t3", "t4", "w0", "w1"}
+var names = []string{"c0", "c1", "c2", "c3", "t0", "t1", "t2", "t3", "t4", "w0", "w1", "j0", "j1"}
 
 // edit changes a graph at random.
 func (s *sim) edit(r *run) {
@@ -92,6 +92,9 @@ func (s *sim) addNode(r, other *run) {
 	n.orphan, n.create = s.chance(0.1), s.chance(0.1)
 	if s.chance(0.2) {
 		n.fields["fixed"], n.recreate = strconv.Itoa(s.pick(5)), true
+	}
+	if name[0] == 'j' {
+		n.fields["ttlSecondsAfterFinished"] = "5"
 	}
 	r.graph.nodes = append(r.graph.nodes, n)
 	s.need(r, len(r.graph.nodes)-1)

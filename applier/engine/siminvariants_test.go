@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -12,6 +13,7 @@ import (
 func (r *run) check(a engine.Action) {
 	switch a.Verb {
 	case engine.Apply:
+		r.checkOnce(a)
 		r.checkIntent(a)
 		r.checkNeeds(a)
 		r.checkSeen(a)
@@ -22,6 +24,27 @@ func (r *run) check(a engine.Action) {
 		}
 		r.checkKept(a)
 	}
+}
+
+// checkOnce checks that an object that did its work isn't created again for the same manifest.
+func (r *run) checkOnce(a engine.Action) {
+	digest, err := fields.Digest(a.Apply.Object)
+	if err != nil {
+		r.s.fail("%s: %v", r.id(), err)
+	}
+	if r.stored == nil || a.Apply.UID != "" || a.Key.Kind != "Job" {
+		return
+	}
+	for _, e := range r.stored.Entries {
+		if e.Key == a.Key && e.Done && e.Desired == digest {
+			r.s.fail("%s: runs %s again", r.id(), a.Key)
+		}
+	}
+}
+
+// isDone reports whether the inventory says that an object did its work. It may be gone then.
+func (r *run) isDone(key inventory.Key) bool {
+	return r.engine != nil && slices.ContainsFunc(r.engine.Inventory().Entries, func(e inventory.Entry) bool { return e.Key == key && e.Done })
 }
 
 // checkKept checks that an object that was annotated to be kept in the version that was
@@ -75,6 +98,9 @@ func (r *run) checkNeeds(a engine.Action) {
 	}
 	for _, need := range r.running.nodes[i].allNeeds() {
 		good, ok := r.good[keyOf(need)]
+		if r.isDone(keyOf(need)) {
+			continue
+		}
 		if !ok || r.s.now.Sub(good) > 2*longest && !r.s.meddled[keyOf(need)].After(good.Add(-longest)) {
 			o := r.s.cluster.objects[keyOf(need)]
 			r.s.fail("%s: Apply of %s, which needs %s, last ready %v ago: %+v %v", r.id(), a.Key, need, r.s.now.Sub(good), o, r.running.nodes[r.running.index(need)])
@@ -241,7 +267,7 @@ func (s *sim) checkEnd() {
 	for _, r := range s.runs {
 		for _, n := range r.running.nodes {
 			o := s.cluster.objects[keyOf(n.name)]
-			if r.removed {
+			if r.removed || (o == nil || o.deleting) && r.isDone(keyOf(n.name)) {
 				continue
 			}
 			switch {

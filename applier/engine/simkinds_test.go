@@ -196,7 +196,7 @@ func (c *cluster) search(r *run, o engine.Outcome) engine.Outcome {
 
 // apiVersion returns the version of the node's object, without its group.
 func (n planned) apiVersion() string {
-	if n.version == "" || strings.HasPrefix(n.name, "c") {
+	if n.version == "" || strings.HasPrefix(n.name, "c") || strings.HasPrefix(n.name, "j") {
 		return "v1"
 	}
 	return n.version

@@ -37,6 +37,8 @@ func keyOf(name string) inventory.Key {
 	switch name[0] {
 	case 't':
 		return inventory.Key{Group: "example.com", Kind: "Thing", Namespace: "default", Name: name}
+	case 'j':
+		return inventory.Key{Group: "batch", Kind: "Job", Namespace: "default", Name: name}
 	case 'w':
 		return inventory.Key{Group: "example.com", Kind: "World", Name: name}
 	}
@@ -117,6 +119,9 @@ func (p plan) build(owner inventory.Owner) *v1alpha1.ResourceGraph {
 		if strings.HasPrefix(n.name, "t") {
 			node.ReadyWhen = []v1alpha1.ReadyCheck{{Type: v1alpha1.ReadyConditionMatch, ConditionType: "Ready"}}
 		}
+		if strings.HasPrefix(n.name, "j") {
+			node.ReadyWhen = []v1alpha1.ReadyCheck{{Type: v1alpha1.ReadyJobComplete}}
+		}
 		policy := v1alpha1.ApplyPolicy{Timeout: n.timeout}
 		if n.orphan {
 			policy.DeletionPolicy = v1alpha1.DeletionOrphan
@@ -142,7 +147,7 @@ func (p plan) build(owner inventory.Owner) *v1alpha1.ResourceGraph {
 			key := keyOf(name)
 			ref := v1alpha1.ObjectRef{APIVersion: "v1", Kind: key.Kind, Name: name}
 			if key.Group != "" {
-				ref.APIVersion = "example.com/v1"
+				ref.APIVersion = key.Group + "/v1"
 			}
 			rg.Spec.Adopt.Resources = append(rg.Spec.Adopt.Resources, ref)
 		}
@@ -165,7 +170,7 @@ func (n planned) resource(ids map[string]string) []byte {
 	}
 	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": n.name}, "data": body}
 	if key := keyOf(n.name); key.Group != "" {
-		object = map[string]any{"apiVersion": "example.com/" + n.apiVersion(), "kind": key.Kind, "metadata": map[string]any{"name": n.name}, "spec": body}
+		object = map[string]any{"apiVersion": key.Group + "/" + n.apiVersion(), "kind": key.Kind, "metadata": map[string]any{"name": n.name}, "spec": body}
 	}
 	raw, err := json.Marshal(object)
 	if err != nil {

@@ -89,7 +89,7 @@ func (r *run) reload() {
 	r.began = true
 	// A new process knows no kinds until it looks them up.
 	scopesKnown := r.s.chance(0.5)
-	r.scoped = map[string]bool{"ConfigMap/v1": true}
+	r.scoped = map[string]bool{"ConfigMap/v1": true, "Job/v1": true}
 	for _, kind := range []string{"Thing/v1", "Thing/v2", "World/v1", "World/v2"} {
 		r.scoped[kind] = scopesKnown
 	}

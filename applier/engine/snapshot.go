@@ -103,7 +103,7 @@ func (s *Snapshot) pack() {
 func (n *node) comparison(unusable bool) *comparison {
 	c := &comparison{
 		manager: n.policy.manager, ignore: n.policy.ignore, checker: n.checker, external: n.policy.external,
-		everyChange: n.referenced || n.checker.HasExpressions() || unusable, unusable: unusable,
+		everyChange: n.referenced || n.checker.HasExpressions() || unusable || n.isJob() && !n.policy.external, unusable: unusable,
 	}
 	if n.checker.HasExpressions() {
 		c.checker = nil

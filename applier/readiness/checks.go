@@ -143,6 +143,12 @@ func jobComplete(object *unstructured.Unstructured) Verdict {
 	return progressing("%s", text)
 }
 
+// JobCompleted reports whether a Job has completed.
+func JobCompleted(job *unstructured.Unstructured) bool {
+	c, _ := conditionOf(job, "Complete")
+	return c.status == "True"
+}
+
 // expression passes when a CEL expression over the object is true. While the
 // expression reads a field that doesn't exist yet, the object is progressing.
 //
