@@ -237,6 +237,9 @@ const noVersion = "1"
 // create applies an object that must not exist yet. If it exists, it is left
 // alone and the failure has the reason ReasonExists.
 func (c *Client) create(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) engine.Outcome {
+	if err := c.checkOwners(ctx, a, object); err != nil {
+		return engine.Outcome{Err: err}
+	}
 	metadata := object["metadata"].(map[string]any)
 	metadata["resourceVersion"] = noVersion
 	options := metav1.PatchOptions{FieldManager: want.Manager, FieldValidation: metav1.FieldValidationStrict}

@@ -98,7 +98,7 @@ func TestRequestsPerHour(t *testing.T) {
 		"deleted by the garbage collector": {
 			yaml: `{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, ownerReferences:
 				[{apiVersion: v1, kind: ConfigMap, name: kube-root-ca.crt, uid: 11111111-1111-1111-1111-111111111111}]}}}`,
-			warm: 1, says: dampedText,
+			warm: 1, says: "its owner ConfigMap kube-root-ca.crt with UID 11111111-1111-1111-1111-111111111111 doesn't exist",
 		},
 		"failing": {
 			sort: hostile.Failing, graphs: 1, warm: 3, says: "cannot create resource",

@@ -76,6 +76,9 @@ func (e *Engine) damped(n *node) bool {
 	cause := e.opts.Damper.contested(n.key)
 	if cause == "" {
 		cause = fmt.Sprintf("was written %d times although the graph didn't change", maxWrites)
+		if metadata, _ := n.desired.object["metadata"].(map[string]any); metadata["ownerReferences"] != nil {
+			cause += " (the garbage collector deletes it if its owner doesn't exist)"
+		}
 	}
 	n.wait(cause + "; the next write is at " + next.Format(time.TimeOnly))
 	e.wakeAt(next)

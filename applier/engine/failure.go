@@ -63,6 +63,9 @@ const (
 	// ReasonKeepChanged means that an object wasn't deleted, or not released for
 	// ReasonKept, because it got or lost that annotation since it was observed.
 	ReasonKeepChanged = "KeepChanged"
+	// ReasonOwnerMissing means that no owner of an object exists, so that the garbage
+	// collector deletes the object whenever it is created.
+	ReasonOwnerMissing = "OwnerMissing"
 	// ReasonApplyFailed is every failure without a reason of its own. It is
 	// transient: an overloaded or unreachable API server, for example.
 	ReasonApplyFailed  = "ApplyFailed"
