@@ -68,6 +68,8 @@ const (
 	accountAllowed                 // the account may not be used; [controller.retryRefused] tells
 	kubeConfigChanged              // the cluster of the objects can't be used; [driver.secretRead] tells
 	clusterKnown                   // it isn't known which cluster has the objects; [destination.whenKnown] tells
+	rightsGranted                  // the account may not read or write the graph's objects; nothing tells
+	objectsDeletable               // the graph's objects can't be deleted; nothing tells
 )
 
 // happenedIn reports whether an observation of the account shows that it happened.

@@ -170,7 +170,7 @@ func (d *driver) stalled(awaits accountEvent) {
 	d.objects.forget()
 	d.retries.resyncAt = time.Time{}
 	if awaits != noAccountEvent {
-		d.retries.scheduleResync(d.now(), d.Resync, true)
+		d.retries.scheduleResync(d.now(), d.Resync, awaits)
 	}
 	if awaits == accountCreated {
 		d.await(awaits)
@@ -204,11 +204,11 @@ func (d *driver) unsubscribe() {
 }
 
 // waitForResync implements host.
-func (d *driver) waitForResync(now time.Time, deleting, forbidden bool) (time.Time, bool) {
+func (d *driver) waitForResync(now time.Time, awaits accountEvent) (time.Time, bool) {
 	if d.retries.resyncAt.IsZero() {
-		d.retries.scheduleResync(now, d.Resync, deleting)
-		if deleting && forbidden {
-			d.await(accountDeleted)
+		d.retries.scheduleResync(now, d.Resync, awaits)
+		if awaits == accountDeleted {
+			d.await(awaits)
 		}
 	} else if d.retries.resyncDue(now) {
 		d.restart()
@@ -216,6 +216,11 @@ func (d *driver) waitForResync(now time.Time, deleting, forbidden bool) (time.Ti
 		return time.Time{}, true
 	}
 	return d.retries.resyncAt, false
+}
+
+// nextTry implements host.
+func (d *driver) nextTry(awaits accountEvent) time.Duration {
+	return d.retries.within(d.Resync, awaits)
 }
 
 // failed implements host.

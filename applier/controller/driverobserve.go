@@ -41,9 +41,7 @@ func (d *driver) observe(o share.Observation) {
 			d.objects.changed = true
 		}
 	case d.awaits.happenedIn(o):
-		d.awaits = noAccountEvent
-		d.retries.resyncAt = time.Time{}
-		d.restart()
+		d.tryAgain()
 	default:
 		d.objects.observe(o, d.run != nil)
 	}

@@ -78,7 +78,8 @@ func (d *driver) secretRead(secret *unstructured.Unstructured) {
 
 // tryAgain makes another run begin at once.
 func (d *driver) tryAgain() {
-	d.awaits, d.retries.resyncAt, d.retries.notBefore = noAccountEvent, time.Time{}, time.Time{}
+	d.awaits = noAccountEvent
+	d.retries.happened()
 	d.restart()
 	d.wake()
 }

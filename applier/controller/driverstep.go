@@ -108,7 +108,8 @@ func (d *driver) begin(g goal, requested string, now time.Time) (time.Time, bool
 		return d.idle(now), false
 	}
 	if !d.retries.goal.sameRequest(g) {
-		d.limits = nil // a user has changed the graph, or asks for a reconciliation
+		// A user has changed the graph, or asks for a reconciliation.
+		d.limits, d.awaits = nil, noAccountEvent
 	}
 	if wake, ok := d.retries.begin(g, now); !ok {
 		return wake, false

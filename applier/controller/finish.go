@@ -2,12 +2,15 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
@@ -53,16 +56,25 @@ func (r *run) finish(phase engine.Phase, now time.Time) (wake time.Time, failed 
 	// from time to time, because some changes can't be observed. When a namespace is
 	// deleted, the account may lose its rights before it is deleted itself, and only
 	// then can the graph be deleted.
-	at, due := r.host.waitForResync(now, r.deleting(), r.lacksRights())
+	at, due := r.host.waitForResync(now, r.awaited())
 	if due {
 		r.end()
 	}
 	return at, true
 }
 
-// lacksRights reports whether the account lacks the rights to one of the objects.
-func (r *run) lacksRights() bool {
-	return slices.ContainsFunc(r.engine.Statuses(), func(s engine.Status) bool { return s.Reason == engine.ReasonForbidden })
+// awaited returns the event that ends the failure of the engine.
+func (r *run) awaited() accountEvent {
+	forbidden := slices.ContainsFunc(r.engine.Statuses(), func(s engine.Status) bool { return s.Reason == engine.ReasonForbidden })
+	switch {
+	case r.deleting() && forbidden:
+		return accountDeleted
+	case r.deleting():
+		return objectsDeletable
+	case forbidden:
+		return rightsGranted
+	}
+	return noAccountEvent
 }
 
 // conclude records how an execution ended, for the history and the metrics. It
@@ -95,13 +107,14 @@ func (r *run) conclude(phase engine.Phase, now time.Time) {
 // changed. It writes the reason into the status.
 func (r *run) stall(reason, message string) {
 	r.Metrics.ReconcileFailed(r.host.Owner().Namespace, r.host.Owner().Name, reason)
-	next := status.Stalled(r.base(), reason, message)
+	base, awaits := r.base(), awaitedBy(reason)
 	// A graph that is tried again and is as it was gets no second Event.
-	if !sameStall(&r.status.stored, next) {
+	if !sameStall(&r.status.stored, status.Stalled(base, reason, message)) {
 		r.report.stalled(reason, message)
 	}
-	r.publishLast(next, func() {
-		r.host.stalled(awaitedBy(reason))
+	base.Advice = r.advice(awaits)
+	r.publishLast(status.Stalled(base, reason, message), func() {
+		r.host.stalled(awaits)
 	})
 }
 
@@ -120,10 +133,31 @@ func awaitedBy(reason string) accountEvent {
 	return noAccountEvent
 }
 
-// sameStall reports whether two statuses are stalled for the same reason.
+// advice returns what ends the message of a graph that failed for good: how to bring
+// about what it awaits, and when it is tried again. The text doesn't change with each try,
+// so that a graph which fails as before causes no writes.
+func (r *run) advice(awaits accountEvent) string {
+	if awaits == noAccountEvent {
+		return ""
+	}
+	next := "the next try is within " + duration.HumanDuration(r.host.nextTry(awaits))
+	graph, account := r.host.Owner(), r.host.serviceAccount()
+	switch {
+	case r.Operator != nil: // the account and its rights are the platform's
+	case awaits == accountCreated:
+		return fmt.Sprintf("create it with 'kubectl create serviceaccount %s -n %s'; %s", account.Name, account.Namespace, next)
+	case awaits == rightsGranted, awaits == accountDeleted:
+		return fmt.Sprintf("grant the rights that 'kubectl get resourcegraph %s -n %s -o yaml | pequod rbac generate -f -' prints; %s",
+			graph.Name, graph.Namespace, next)
+	}
+	return next
+}
+
+// sameStall reports whether two statuses are stalled for the same reason. The first one
+// may also have an advice.
 func sameStall(a, b *v1alpha1.ResourceGraphStatus) bool {
 	x, y := meta.FindStatusCondition(a.Conditions, v1alpha1.ConditionStalled), meta.FindStatusCondition(b.Conditions, v1alpha1.ConditionStalled)
-	return x != nil && y != nil && x.Reason == y.Reason && x.Message == y.Message
+	return x != nil && y != nil && x.Reason == y.Reason && strings.HasPrefix(x.Message, y.Message)
 }
 
 // suspend ends the run of a graph that is suspended or paused.

@@ -20,8 +20,9 @@ type retries struct {
 	// something may have changed that isn't watched, such as a role. Zero means
 	// that it isn't scheduled.
 	resyncAt time.Time
-	// resyncs counts the tries of a graph that failed for good.
-	resyncs int
+	// resyncs counts the tries of a graph that failed for good, for the same cause in a row.
+	resyncs int32
+	cause   accountEvent
 	// hurriedUntil is when requests get their full time again, after one of them
 	// timed out.
 	hurriedUntil time.Time
@@ -48,7 +49,7 @@ func (r *retries) timedOut(now time.Time) {
 // the run has to wait. A run doesn't wait if a user asks for something new.
 func (r *retries) begin(g goal, now time.Time) (time.Time, bool) {
 	if !r.goal.sameRequest(g) {
-		r.failures, r.resyncs, r.notBefore = 0, 0, time.Time{}
+		*r = retries{hurriedUntil: r.hurriedUntil} // the rest is about the former goal
 	}
 	if now.Before(r.notBefore) {
 		return r.notBefore, false
@@ -62,8 +63,13 @@ func (r *retries) progressed() { r.failures = 0 }
 
 // succeeded records that a run completed.
 func (r *retries) succeeded() {
-	r.failures, r.resyncs, r.notBefore, r.resyncAt = 0, 0, time.Time{}, time.Time{}
+	r.failures, r.cause = 0, noAccountEvent
+	r.happened()
 }
+
+// happened records an event after which the graph may succeed: it is tried again at once,
+// and soon again if it fails.
+func (r *retries) happened() { r.resyncs, r.notBefore, r.resyncAt = 0, time.Time{}, time.Time{} }
 
 // failed records a failure that may be transient, and returns how long to wait.
 // The API server may ask for more time than the backoff. After ten failures and more, the
@@ -71,22 +77,35 @@ func (r *retries) succeeded() {
 // grows to eight times its length.
 func (r *retries) failed(least time.Duration) time.Duration {
 	r.failures++
-	most := engine.MaxTransientBackoff << min(r.failures/10, 3)
-	return max(least, backoff.AtMost(most).After(r.failures))
+	return max(least, backoff.Lasting(r.failures, 8*engine.MaxTransientBackoff))
 }
 
 // scheduleResync schedules another try of a graph that failed for good after
-// interval. After some tries, the interval grows to four times its length. If backOff
-// is set, the first tries come sooner.
-func (r *retries) scheduleResync(now time.Time, interval time.Duration, backOff bool) {
-	interval <<= min(r.resyncs/3, 2)
-	r.resyncs++
-	if backOff {
-		sooner := backoff
-		sooner.Max = interval
-		interval = sooner.After(r.resyncs)
+// interval. After some tries, the interval grows to four times its length. If something
+// is awaited, the first tries come sooner, and begin again when that changes.
+func (r *retries) scheduleResync(now time.Time, interval time.Duration, cause accountEvent) {
+	if r.cause != cause {
+		r.cause, r.resyncs = cause, 0
 	}
-	r.resyncAt = now.Add(interval)
+	wait := interval << min(r.resyncs/3, 2)
+	r.resyncs++
+	if cause != noAccountEvent {
+		wait = backoff.Lasting(int(r.resyncs), 4*interval)
+	}
+	r.resyncAt = now.Add(wait)
+}
+
+// within returns the longest time until a graph that awaits something is tried again. It
+// changes only with every tenth try.
+func (r *retries) within(interval time.Duration, cause accountEvent) time.Duration {
+	tries := int(r.resyncs)
+	if r.cause != cause {
+		tries = 0
+	}
+	if r.resyncAt.IsZero() {
+		tries++ // it is about to be scheduled
+	}
+	return engine.LongestDelay(tries, 4*interval)
 }
 
 // resyncDue reports whether the time of a scheduled resync has come, and clears it.

@@ -30,3 +30,40 @@ func TestRetriesBecomeSeldom(t *testing.T) {
 		t.Errorf("%v; the API server asked for an hour", wait)
 	}
 }
+
+// A graph that failed for good is tried again within seconds at first if something is
+// awaited, for example rights of its account, and more rarely in the end. Another cause
+// begins anew, and so does another goal, of which nothing of the former one is left.
+func TestResyncsBecomeSeldom(t *testing.T) {
+	var r retries
+	now := time.Now()
+	tries := func(during time.Duration, cause accountEvent) (n int) {
+		for end := now.Add(during); ; n++ {
+			r.scheduleResync(now, 5*time.Minute, cause)
+			if r.resyncAt.After(end) {
+				now = end
+				return n
+			}
+			now = r.resyncAt
+		}
+	}
+	if n := tries(time.Minute, accountCreated); n < 5 {
+		t.Errorf("%d tries in the first minute without an account", n)
+	}
+	for _, test := range []struct {
+		minutes     time.Duration
+		least, most int
+	}{{1, 5, 13}, {9, 10, 50}, {170, 20, 80}, {60, 3, 10}} {
+		if n := tries(test.minutes*time.Minute, rightsGranted); n < test.least || n > test.most {
+			t.Errorf("%d tries in %d minutes without rights; want %d to %d", n, test.minutes, test.least, test.most)
+		}
+	}
+	var other retries
+	other.scheduleResync(now, 5*time.Minute, noAccountEvent)
+	if wait := other.resyncAt.Sub(now); wait != 5*time.Minute {
+		t.Errorf("a graph that awaits nothing is tried again after %v", wait)
+	}
+	if _, begun := r.begin(goal{verb: verbDelete}, now); !begun || !r.resyncAt.IsZero() || r.resyncs != 0 {
+		t.Errorf("begun %t, and left of the former goal: %+v", begun, r)
+	}
+}

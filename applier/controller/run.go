@@ -128,9 +128,11 @@ type host interface {
 	// retryDelay records an error that may be transient, and returns how long to wait.
 	retryDelay(error) time.Duration
 	// waitForResync returns when a graph that failed for good is tried again, and
-	// whether that is now. The first tries of a deletion come sooner, and one that is
-	// forbidden is tried again when the account is deleted.
-	waitForResync(now time.Time, deleting, forbidden bool) (at time.Time, due bool)
+	// whether that is now. If something is awaited, the first tries come sooner, and a
+	// graph that awaits that its account is deleted is tried again then.
+	waitForResync(now time.Time, awaits accountEvent) (at time.Time, due bool)
+	// nextTry returns the longest time until that try.
+	nextTry(awaits accountEvent) time.Duration
 	// restart makes another run begin after this one, even for the same goal. It
 	// reads the graph and its objects again.
 	restart()

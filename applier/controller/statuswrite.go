@@ -126,6 +126,9 @@ func (r *run) compose(phase engine.Phase, owned *inventory.Inventory, now time.T
 		Base: r.base(), Deleting: r.deleting(), Phase: phase, Nodes: r.engine.Statuses(), Outputs: r.engine.Outputs, Revision: r.revision,
 		Unsearched: r.engine.Unsearched(), Err: r.engine.SharedError(),
 	}
+	if phase == engine.Stuck {
+		next.Advice = r.advice(r.awaited())
+	}
 	if owned != nil {
 		next.Inventory = stored.View(owned)
 	}

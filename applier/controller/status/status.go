@@ -26,6 +26,9 @@ type Base struct {
 	// of the begin of the run. The status repeats it, so that clients can wait for
 	// the reconciliation that they asked for.
 	Requested string
+	// Advice ends the message of a graph that waits for a change by a person: what to do,
+	// and when the applier tries again. It may be empty.
+	Advice string
 }
 
 // Run is the state of an execution or a deletion.
@@ -188,6 +191,9 @@ func (b Base) observed() *v1alpha1.ResourceGraphStatus {
 // names, or neither. All get the same reason and message. The transition time of
 // a condition changes only with its status.
 func (b Base) setConditions(next *v1alpha1.ResourceGraphStatus, ready metav1.ConditionStatus, reason, message, abnormal string) {
+	if abnormal == v1alpha1.ConditionStalled && b.Advice != "" {
+		message = join(source.OneLine(message, v1alpha1.MaxMessage-len("; "+b.Advice)), b.Advice)
+	}
 	message = source.OneLine(message, v1alpha1.MaxMessage)
 	set := func(kind string, status metav1.ConditionStatus) {
 		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
