@@ -55,7 +55,7 @@ func (e *Effects) Perform(ctx context.Context, r *v1alpha1.Receiver, m source.Me
 	}
 	order, err := decide(&r.Spec, m, e.Now())
 	if err != nil {
-		return result, &source.Error{Class: source.Refused, Message: err.Error()}
+		return result, &source.Error{Class: source.Refused, Message: err.Error() + cure(m)}
 	}
 	if order.skip {
 		return result, nil
@@ -75,14 +75,26 @@ func (e *Effects) Perform(ctx context.Context, r *v1alpha1.Receiver, m source.Me
 			err = s.apply(ctx, do.Apply)
 		}
 		if err != nil {
-			return result, classify(fmt.Sprintf("do[%d]", i), err)
+			failure := classify(fmt.Sprintf("do[%d]", i), err)
+			if failure.Class == source.Refused {
+				failure.Message += cure(m)
+			}
+			return result, failure
 		}
 	}
 	return result, nil
 }
 
 // classify returns the error of an effect with its class.
-func classify(what string, err error) error {
+func classify(what string, err error) *source.Error {
+// cure returns what to do about a refused message whose body isn't JSON.
+func cure(m source.Message) string {
+	if text, is := m.Body.(string); !is || len(text) != m.Size || text == "" {
+		return ""
+	}
+	return "; the body is no JSON: have the sender use the content type application/json"
+}
+
 	class := source.Unavailable
 	var known *source.Error
 	switch {

@@ -2,9 +2,12 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"time"
@@ -58,6 +61,7 @@ var (
 	unavailable  = &refusal{http.StatusServiceUnavailable, "unavailable; send the request again", "", "5"}
 	failed       = &refusal{http.StatusInternalServerError, "the message has not had its effects; the Events of the Receiver say why", "", ""}
 	refused      = &refusal{http.StatusUnprocessableEntity, "the message is refused; the Events of the Receiver say why", "", ""}
+	refusedForm  = &refusal{http.StatusUnprocessableEntity, "the message is refused: it is a form; send it with the content type application/json", "", ""}
 )
 
 // paths is the form of all paths.
@@ -151,17 +155,40 @@ func (h *Handler) deliver(ctx context.Context, r *v1alpha1.Receiver, header http
 	if len(hook.Events) > 0 && !slices.Contains(hook.Events, event(hook.Type, header)) {
 		return nil
 	}
+	form := isForm(header)
+	if form && hook.Type == v1alpha1.WebhookGitHub {
+		body = payload(body)
+	}
+	form = form && !json.Valid(body) // curl -d says that JSON is a form
 	err := h.Deliver(ctx, r, source.New(id(hook.Type, header), header, body))
 	if err == nil {
 		return nil
 	}
-	switch source.ClassOf(err) {
-	case source.Unavailable:
+	switch class := source.ClassOf(err); {
+	case class == source.Unavailable:
 		return unavailable
-	case source.Refused:
+	case class == source.Refused && form:
+		return refusedForm
+	case class == source.Refused:
 		return refused
 	}
 	return failed
+}
+
+// isForm reports whether the body of a request is a form.
+func isForm(header http.Header) bool {
+	kind, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	return err == nil && kind == "application/x-www-form-urlencoded"
+}
+
+// payload returns the JSON value of a form of GitHub, which has it in one field. A form is the content
+// type that GitHub's page proposes for a new webhook.
+func payload(body []byte) []byte {
+	form, err := url.ParseQuery(string(body))
+	if err != nil || !form.Has("payload") {
+		return body
+	}
+	return []byte(form.Get("payload"))
 }
 
 // Server limits.
