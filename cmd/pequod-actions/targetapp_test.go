@@ -58,3 +58,80 @@ spec:
 		t.Errorf("Events: %q", notes)
 	}
 }
+
+// targetApps is the platform of TargetApps, with what the manager needs to grant it, and an instance whose Monitor
+// has an account of its own.
+const targetApps = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: pequod-manager-targetapps, labels: {pequod.io/aggregate-to-manager: "true"}}
+rules:
+- {apiGroups: [platform.pequod.io], resources: [monitors], verbs: [get, list, watch, create, update, patch, delete]}
+- {apiGroups: [operator.kco.local], resources: ["*"], verbs: [get, list, watch, update, patch]}
+---
+apiVersion: platform.pequod.io/v1alpha1
+kind: Transform
+metadata: {name: targetapp, namespace: pequod-system}
+spec:
+  cueRef: {type: embedded, ref: targetapp}
+  managedResources: [{apiGroup: platform.pequod.io, resources: [monitors]}]
+`
+
+// TestTargetAppStatus has the manager render a TargetApp. Its status has the state of the application and the
+// results of the actions.
+func TestTargetAppStatus(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.Apply(t, string(operator.Manifests))
+	operator.Start(t, e.Cluster, e.ServiceAccount(t, process.Namespace, operator.Account))
+	a := app.Start(t)
+	e.rights(t, readPods+`, {apiGroups: [apps], resources: [deployments/scale], verbs: [patch]}, {apiGroups: [apps], resources: [deployments], verbs: [get]}`)
+	e.pod(t, "web", a, "")
+	e.watch(t)
+	e.Apply(t, targetApps)
+	e.Apply(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: scaled}
+spec:
+  replicas: 1
+  selector: {matchLabels: {of: scaled}}
+  template: {metadata: {labels: {of: scaled}}, spec: {containers: [{name: a, image: a}]}}
+`)
+	const kind = "operator.kco.local/v1alpha1"
+	e.Await(t, kind, "TargetApp", "")
+	e.Apply(t, fmt.Sprintf(`
+apiVersion: %s
+kind: TargetApp
+metadata: {name: my-app}
+spec:
+  selector: {matchLabels: {app: my-app}}
+  port: %d
+  pollingInterval: 1
+  stateQuery: %q
+  serviceAccountName: watcher
+  actions:
+  - trigger: {field: application.health, condition: equals, value: unhealthy}
+    action: scale_deployment
+    parameters: {deployment: scaled, replicas: 3}
+`, kind, app.Port(), query))
+	has := func(want ...string) {
+		t.Helper()
+		harness.Eventually(t, patience, func(context.Context) error {
+			status := fmt.Sprint(e.Get(t, kind, "TargetApp", "my-app").Object["status"])
+			for _, text := range want {
+				if !strings.Contains(status, text) {
+					return fmt.Errorf("no %q: %s", text, status)
+				}
+			}
+			return nil
+		})
+	}
+	has("state:Healthy", "message:all targets were read", "pods:1", "name:0-scale-deployment", "unreachable:[]")
+	a.Set("unhealthy", 0)
+	has("state:RuleHolds", "fired:1", "holds:true", "lastResult:scaled Deployment scaled to 3")
+	limit := fmt.Sprint(e.Get(t, "platform.pequod.io/v1alpha1", "Monitor", "my-app").Object["spec"])
+	if !strings.Contains(limit, "limit:map[count:10 per:600s]") {
+		t.Errorf("no limit: %s", limit)
+	}
+}
