@@ -76,6 +76,7 @@ func TestNarrow(t *testing.T) {
 		"* receivers get list watch",
 		"* monitors/status patch",
 		"* receivers/status patch",
+		"* resourcegraphs get",
 		"* events create patch",
 		"* serviceaccounts impersonate",
 		"* tokenreviews create",

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/actions/verdict"
@@ -33,6 +34,9 @@ type known struct {
 	read bool
 	// writtenAt is the time of the last write.
 	writtenAt time.Time
+	// graph is the name of the graph that was read to find the instance, which may be nil.
+	graph    string
+	instance *metav1.PartialObjectMetadata
 	inbox
 }
 

@@ -67,6 +67,7 @@ type session struct {
 
 // run reconciles the Monitor.
 func (s *session) run(ctx context.Context) (reconcile.Result, error) {
+	s.findInstance(ctx)
 	if s.m.Labels[v1alpha1.LabelPaused] == "true" {
 		s.pause()
 		return s.store(ctx, reconcile.Result{})

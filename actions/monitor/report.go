@@ -95,20 +95,28 @@ func (s *session) reportReactions(done *reacted) {
 	s.emit(t, corev1.EventTypeNormal, eventActed, head+strings.Join(done.done, "; "))
 }
 
-// emit emits an Event about the Monitor, and about the Pod if the target is one.
+// emit emits an Event about the Monitor, about the Pod if the target is one, and about the instance that
+// the Monitor is part of. Events that regard the same two objects are counted as one, so the Pod is the
+// related object of the others.
 func (s *session) emit(t *v1alpha1.MonitorTargetStatus, kind, reason, text string) {
 	about := &v1alpha1.Monitor{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Monitor"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.m.Namespace, Name: s.m.Name, UID: s.m.UID},
 	}
-	s.Metrics.Emitted(reason)
-	var related runtime.Object
-	if pod := s.pod(t); pod != nil {
-		related = pod
-		s.events.Eventf(pod, about, kind, reason, "Monitor", "%s", source.OneLine("Monitor "+s.m.Name+": "+text, maxNote))
+	event := func(regarding, related runtime.Object, text string) {
+		s.events.Eventf(regarding, related, kind, reason, "Monitor", "%s", source.OneLine(text, maxNote))
 		s.Metrics.Emitted(reason)
 	}
-	s.events.Eventf(about, related, kind, reason, "Monitor", "%s", source.OneLine(text, maxNote))
+	var related runtime.Object
+	pod := s.pod(t)
+	if pod != nil {
+		related = pod
+		event(pod, about, "Monitor "+s.m.Name+": "+text)
+	}
+	event(about, related, text)
+	if s.known.instance != nil {
+		event(s.known.instance, related, "Monitor "+s.m.Name+": "+text)
+	}
 }
 
 // pod returns the Pod that a target is, or nil.

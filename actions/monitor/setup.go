@@ -78,6 +78,7 @@ type reconciler struct {
 	Options
 	log    logr.Logger
 	client client.Client
+	reader client.Reader // reads graphs, without a cache
 	events events.EventRecorder
 	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -97,7 +98,7 @@ func Setup(mgr manager.Manager, o Options) (*Controller, error) {
 		o.Now = time.Now
 	}
 	r := &reconciler{
-		Options: o, log: mgr.GetLogger().WithName("monitor"), client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-actions"),
+		Options: o, log: mgr.GetLogger().WithName("monitor"), client: mgr.GetClient(), reader: mgr.GetAPIReader(), events: mgr.GetEventRecorder("pequod-actions"),
 		memory: memory{of: map[types.NamespacedName]*known{}},
 	}
 	c, err := controller.New("monitor", mgr, controller.Options{

@@ -78,7 +78,7 @@ spec:
 `
 
 // TestTargetAppStatus has the manager render a TargetApp. Its status has the state of the application and the
-// results of the actions.
+// results of the actions, and the Events of its Monitor are on it.
 func TestTargetAppStatus(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -130,6 +130,19 @@ spec:
 	has("state:Healthy", "message:all targets were read", "pods:1", "name:0-scale-deployment", "unreachable:[]")
 	a.Set("unhealthy", 0)
 	has("state:RuleHolds", "fired:1", "holds:true", "lastResult:scaled Deployment scaled to 3")
+	e.AwaitEvent(t, patience, "TargetApp", "my-app", "RuleFired", "Monitor my-app: rule 0-scale-deployment has fired for web")
+	e.AwaitEvent(t, patience, "TargetApp", "my-app", "ActionSucceeded", "scaled Deployment scaled to 3")
+	events, err := e.Client.EventsV1().Events(e.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid := e.Get(t, kind, "TargetApp", "my-app").GetUID()
+	for _, event := range events.Items {
+		// kubectl describe looks for the UID.
+		if event.Regarding.Kind == "TargetApp" && (event.Regarding.UID != uid || event.Regarding.APIVersion != kind) {
+			t.Errorf("an Event regards %+v", event.Regarding)
+		}
+	}
 	limit := fmt.Sprint(e.Get(t, "platform.pequod.io/v1alpha1", "Monitor", "my-app").Object["spec"])
 	if !strings.Contains(limit, "limit:map[count:10 per:600s]") {
 		t.Errorf("no limit: %s", limit)
