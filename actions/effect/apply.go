@@ -19,25 +19,31 @@ import (
 
 // apply applies the object that a message describes.
 func (s *step) apply(ctx context.Context, a *v1alpha1.ReceiverApply) error {
-	value, err := expression.Eval(expression.Message(), string(a.Object), s.order.vars)
-	if err != nil {
-		return refuse("object: %v", err)
-	}
-	object, err := objectOf(value, s.namespace)
-	if err != nil {
-		return err
-	}
-	kind := object.GroupVersionKind()
-	if !s.Kinds.allows(kind.GroupKind()) {
-		return refuse("kind %s is not allowed; see --receiver-kinds of pequod-actions", kind.GroupKind())
-	}
-	objects, err := s.resource(kind)
+	object, objects, err := s.described(a.Object)
 	if err != nil {
 		return err
 	}
 	unlock := s.locks.lock(s.namespace + "/" + object.GetName())
 	defer unlock()
 	return s.put(ctx, objects, object)
+}
+
+// described returns the object that a message describes, and the objects of its kind.
+func (s *step) described(expr v1alpha1.ReceiverExpression) (*unstructured.Unstructured, resource, error) {
+	value, err := expression.Eval(expression.Message(), string(expr), s.order.vars)
+	if err != nil {
+		return nil, resource{}, refuse("object: %v", err)
+	}
+	object, err := objectOf(value, s.namespace)
+	if err != nil {
+		return nil, resource{}, err
+	}
+	kind := object.GroupVersionKind()
+	if !s.Kinds.allows(kind.GroupKind()) {
+		return nil, resource{}, refuse("kind %s is not allowed; see --receiver-kinds of pequod-actions", kind.GroupKind())
+	}
+	objects, err := s.resource(kind)
+	return object, objects, err
 }
 
 // put applies an object, unless it was done for this message. Most often it is one request: the object

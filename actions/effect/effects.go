@@ -73,6 +73,8 @@ func (e *Effects) Perform(ctx context.Context, r *v1alpha1.Receiver, m source.Me
 			err = s.observe(ctx, do.Observe)
 		case do.Apply != nil:
 			err = s.apply(ctx, do.Apply)
+		case do.Delete != nil:
+			err = s.delete(ctx, do.Delete)
 		}
 		if err != nil {
 			failure := classify(fmt.Sprintf("do[%d]", i), err)
@@ -85,8 +87,6 @@ func (e *Effects) Perform(ctx context.Context, r *v1alpha1.Receiver, m source.Me
 	return result, nil
 }
 
-// classify returns the error of an effect with its class.
-func classify(what string, err error) *source.Error {
 // cure returns what to do about a refused message whose body isn't JSON.
 func cure(m source.Message) string {
 	if text, is := m.Body.(string); !is || len(text) != m.Size || text == "" {
@@ -95,6 +95,8 @@ func cure(m source.Message) string {
 	return "; the body is no JSON: have the sender use the content type application/json"
 }
 
+// classify returns the error of an effect with its class.
+func classify(what string, err error) *source.Error {
 	class := source.Unavailable
 	var known *source.Error
 	switch {

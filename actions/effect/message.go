@@ -75,24 +75,32 @@ func fresh(r *v1alpha1.ReceiverReplay, vars map[string]any, now time.Time) error
 	if err != nil {
 		return fmt.Errorf("replay.timestamp: %w", err)
 	}
-	var made time.Time
-	switch v := value.(type) {
-	case string:
-		if made, err = time.Parse(time.RFC3339, v); err != nil {
-			return errors.New("replay.timestamp: the value isn't a time as of RFC 3339")
-		}
-	case int64:
-		made = time.Unix(v, 0)
-	case float64:
-		made = time.UnixMilli(int64(v * 1000))
-	default:
-		return fmt.Errorf("replay.timestamp: yields %T, not a string or a number", value)
+	made, err := timeOf(value)
+	if err != nil {
+		return fmt.Errorf("replay.timestamp: %w", err)
 	}
 	window := duration(r.Window, defaultWindow)
 	if age := now.Sub(made); age > window || age < -window {
 		return fmt.Errorf("the message was made %s ago, outside of the window of %s", age.Round(time.Second), window)
 	}
 	return nil
+}
+
+// timeOf returns the time that an expression has yielded.
+func timeOf(value any) (time.Time, error) {
+	switch v := value.(type) {
+	case string:
+		made, err := time.Parse(time.RFC3339, v)
+		if err != nil {
+			return made, errors.New("the value isn't a time as of RFC 3339")
+		}
+		return made, nil
+	case int64:
+		return time.Unix(v, 0), nil
+	case float64:
+		return time.UnixMilli(int64(v * 1000)), nil
+	}
+	return time.Time{}, fmt.Errorf("yields %T, not a string or a number", value)
 }
 
 // duration returns a duration of the API, whose form the CRD checks.

@@ -34,7 +34,7 @@ func (r *reconciler) deliver(ctx context.Context, a *v1alpha1.Receiver, m source
 		class := source.ClassOf(err)
 		outcome = class.String()
 		if class != source.Unavailable { // an Event couldn't be stored either
-			r.emit(a, "Message"+map[source.Class]string{source.Failed: "Failed", source.Refused: "Refused"}[class], err.Error())
+			r.emit(a, "Message"+map[source.Class]string{source.Failed: "Failed", source.Refused: "Refused", source.Outdated: "Outdated"}[class], err.Error())
 		}
 	case result.Changed == 0 && result.Repeated > 0:
 		outcome = "repeated"
@@ -42,6 +42,15 @@ func (r *reconciler) deliver(ctx context.Context, a *v1alpha1.Receiver, m source
 		outcome = "skipped"
 	}
 	r.Metrics.Delivered(a.Spec.Source.Name(), outcome, r.Now().Sub(began))
+	return err
+}
+
+// settle delivers a message of a source that delivers it again unless it is done.
+func (r *reconciler) settle(ctx context.Context, a *v1alpha1.Receiver, m source.Message) error {
+	err := r.deliver(ctx, a, m)
+	if err != nil && source.ClassOf(err) == source.Outdated {
+		return nil
+	}
 	return err
 }
 

@@ -55,7 +55,7 @@ func (r *reconciler) secret(ctx context.Context, a *v1alpha1.Receiver, name stri
 
 // consume runs the source of a Receiver until ctx is done.
 func (r *reconciler) consume(ctx context.Context, a *v1alpha1.Receiver, report func(error)) {
-	deliver := func(ctx context.Context, m source.Message) error { return r.deliver(ctx, a, m) }
+	deliver := func(ctx context.Context, m source.Message) error { return r.settle(ctx, a, m) }
 	switch s := &a.Spec.Source; {
 	case s.Poll != nil:
 		r.poll(ctx, a, report)
@@ -170,7 +170,7 @@ func (r *reconciler) pollOnce(ctx context.Context, a *v1alpha1.Receiver, state p
 		Items:   string(p.Items), Key: string(p.Key),
 	}
 	return poll.Once(ctx, r.Egress, feed, state, func(ctx context.Context, item poll.Item) (bool, error) {
-		err := r.deliver(ctx, a, item.Message)
+		err := r.settle(ctx, a, item.Message)
 		if err == nil {
 			return true, nil
 		}

@@ -73,10 +73,12 @@ const (
 	Failed
 	// Refused messages never have an effect.
 	Refused
+	// Outdated messages are about an object that is gone. For a queue they are done.
+	Outdated
 )
 
 // String returns the class as a value of metrics.
-func (c Class) String() string { return [...]string{"unavailable", "failed", "refused"}[c] }
+func (c Class) String() string { return [...]string{"unavailable", "failed", "refused", "outdated"}[c] }
 
 // Error is why a message had no effect, or not all of them.
 type Error struct {

@@ -45,6 +45,10 @@ func Check(spec *v1alpha1.ReceiverSpec) error {
 			c.target(field+".observe", do.Observe)
 		case do.Apply != nil:
 			c.expression(field+".apply.object", expression.Message(), do.Apply.Object)
+		case do.Delete != nil:
+			c.expression(field+".delete.object", expression.Message(), do.Delete.Object)
+			c.expression(field+".delete.uid", expression.Message(), do.Delete.UID)
+			c.expression(field+".delete.before", expression.Message(), do.Delete.Before)
 		}
 	}
 	return errors.Join(c.found...)

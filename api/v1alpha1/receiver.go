@@ -5,7 +5,7 @@ import (
 )
 
 // Receiver takes messages from outside of the cluster, and lets each of them have an effect in
-// its namespace: objects are reconciled or applied, or Actions look at their runs. pequod-actions
+// its namespace: objects are reconciled, applied or deleted, or Actions look at their runs. pequod-actions
 // executes Receivers. A message is acknowledged only after its effects are stored by the API server.
 //
 // +kubebuilder:object:root=true
@@ -252,7 +252,7 @@ type ReceiverReplay struct {
 
 // ReceiverEffect is one effect of a message.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.reconcile), has(self.observe), has(self.apply)].exists_one(x, x)",message="exactly one of reconcile, observe and apply is required"
+// +kubebuilder:validation:XValidation:rule="[has(self.reconcile), has(self.observe), has(self.apply), has(self.delete)].exists_one(x, x)",message="exactly one of reconcile, observe, apply and delete is required"
 type ReceiverEffect struct {
 	// reconcile requests a reconciliation of objects. An Action runs again.
 	Reconcile *ReceiverReconcile `json:"reconcile,omitempty"`
@@ -261,6 +261,8 @@ type ReceiverEffect struct {
 	Observe *ReceiverTarget `json:"observe,omitempty"`
 	// apply creates or changes an object by server-side apply.
 	Apply *ReceiverApply `json:"apply,omitempty"`
+	// delete deletes an object.
+	Delete *ReceiverDelete `json:"delete,omitempty"`
 }
 
 // ReceiverApply applies an object in the namespace of the Receiver.
@@ -269,6 +271,23 @@ type ReceiverApply struct {
 	// labels and annotations, and the rest. Its kind must be listed in --receiver-kinds of
 	// pequod-actions. Fields that others manage are conflicts.
 	Object ReceiverExpression `json:"object"`
+}
+
+// ReceiverDelete deletes an object in the namespace of the Receiver. The message names the UID of the
+// object or a time, so that a message that is delivered again, after another object with the name has
+// been created, doesn't delete that one.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.uid) || has(self.before)",message="uid or before is required: a message that is delivered again must not delete a newer object"
+type ReceiverDelete struct {
+	// object is a CEL expression that yields apiVersion, kind and metadata.name of the object. Its
+	// kind must be listed in --receiver-kinds of pequod-actions.
+	Object ReceiverExpression `json:"object"`
+	// uid is a CEL expression that yields the UID of the object. If the object has another one, it
+	// stays: the object that the message is about is gone.
+	UID ReceiverExpression `json:"uid,omitempty"`
+	// before is a CEL expression that yields the time at which the message was made, as RFC 3339 or
+	// in seconds since 1970. An object that was created in that second or later stays.
+	Before ReceiverExpression `json:"before,omitempty"`
 }
 
 // ReceiverReconcile requests a reconciliation of objects in the namespace of the Receiver.

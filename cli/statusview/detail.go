@@ -155,6 +155,8 @@ func DetailReceiver(r *v1alpha1.Receiver) Receiver {
 			d.Effects = append(d.Effects, "observe")
 		case do.Apply != nil:
 			d.Effects = append(d.Effects, "apply")
+		case do.Delete != nil:
+			d.Effects = append(d.Effects, "delete")
 		}
 	}
 	state.ReceiverDetail = d

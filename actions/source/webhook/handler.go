@@ -62,6 +62,7 @@ var (
 	failed       = &refusal{http.StatusInternalServerError, "the message has not had its effects; the Events of the Receiver say why", "", ""}
 	refused      = &refusal{http.StatusUnprocessableEntity, "the message is refused; the Events of the Receiver say why", "", ""}
 	refusedForm  = &refusal{http.StatusUnprocessableEntity, "the message is refused: it is a form; send it with the content type application/json", "", ""}
+	outdated     = &refusal{http.StatusConflict, "nothing is done: the message is older than the object; the Events of the Receiver name both times", "", ""}
 )
 
 // paths is the form of all paths.
@@ -171,6 +172,8 @@ func (h *Handler) deliver(ctx context.Context, r *v1alpha1.Receiver, header http
 		return refusedForm
 	case class == source.Refused:
 		return refused
+	case class == source.Outdated:
+		return outdated
 	}
 	return failed
 }
