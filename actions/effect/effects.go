@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/pequod-io/pequod/actions/source"
+	"github.com/pequod-io/pequod/api/receiver"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -42,6 +43,21 @@ type Result struct {
 	// Changed is the number of objects that were changed, and Repeated of those that had been
 	// changed before.
 	Changed, Repeated int
+}
+
+// Check returns why a Receiver can't have effects, or nil: the errors of [receiver.Check], and
+// those of kinds that the flags don't allow.
+func (e *Effects) Check(spec *v1alpha1.ReceiverSpec) error {
+	found := []error{receiver.Check(spec)}
+	for i, do := range spec.Do {
+		if do.Reconcile == nil {
+			continue
+		}
+		if kind, err := receiver.Kind(do.Reconcile); err == nil && !e.Kinds.reconciles(kind.GroupKind()) {
+			found = append(found, fmt.Errorf("spec.do[%d].reconcile: kind %s is not allowed; see --receiver-kinds of pequod-actions", i, kind.GroupKind()))
+		}
+	}
+	return errors.Join(found...)
 }
 
 // Perform performs the effects of a message. They are stored when it returns without an error.

@@ -78,6 +78,15 @@ type target struct {
 	apiVersion, kind, name string
 }
 
+// unscaled returns an error if an autoscaler sets the replicas of an object.
+func (r *Reactor) unscaled(ctx context.Context, t target) error {
+	client, err := r.Accounts.Dynamic(t.monitor.Namespace, t.monitor.Spec.ServiceAccountName)
+	if err != nil {
+		return err
+	}
+	return unscaled(ctx, client, t.monitor.Namespace, t.apiVersion, t.kind, t.name)
+}
+
 // apply applies fields. It takes over those of other owners that don't take them back.
 func (r *Reactor) apply(ctx context.Context, t target, fields *unstructured.Unstructured, subresource ...string) error {
 	_, err := t.objects.Apply(ctx, t.name, fields, metav1.ApplyOptions{FieldManager: fieldManager}, subresource...)
