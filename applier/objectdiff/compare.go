@@ -60,7 +60,10 @@ func addWarnings(d *Diff, before, after []Object) {
 	for i := range d.Objects {
 		o := &d.Objects[i]
 		switch o.Action {
+		case Add:
+			warnDuplicates(o)
 		case Modify:
+			warnDuplicates(o)
 			warnImmutable(o)
 			warnStorage(o)
 			warnScaledToZero(o)
@@ -83,7 +86,7 @@ func addWarnings(d *Diff, before, after []Object) {
 // field by field if both sides have a graph. A move into a graph or out of one is
 // one change: the path (node).graph is added or removed.
 func changes(a, b *Object) []Change {
-	var c comparer
+	c := comparer{quantities: hasQuantities(a.Key)}
 	c.maps(nil, a.body, b.body)
 	at := Path{nodePath}
 	switch {
@@ -98,12 +101,16 @@ func changes(a, b *Object) []Change {
 }
 
 // comparer collects the changes between two values.
-type comparer struct{ changes []Change }
+type comparer struct {
+	changes []Change
+	// quantities is set if equal quantities are equal values, however they are written.
+	quantities bool
+}
 
 // value compares two values at a path. Values of different types are one change,
 // and so are two scalars that differ.
 func (c *comparer) value(p Path, a, b any) {
-	if reflect.DeepEqual(a, b) {
+	if reflect.DeepEqual(a, b) || c.quantities && isQuantity(p.keys()) && sameQuantity(a, b) {
 		return
 	}
 	switch x := a.(type) {

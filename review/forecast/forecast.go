@@ -73,7 +73,19 @@ func (t Table) object(s *sides, o *objectdiff.ObjectDiff) []Consequence {
 			}
 		}
 	}
+	if s.live == nil {
+		c.refused(o)
+	}
 	return c.sorted()
+}
+
+// refused adds the refusals that the comparison has found.
+func (c *collector) refused(o *objectdiff.ObjectDiff) {
+	for _, w := range o.Warnings {
+		if w.Rule == objectdiff.RuleRefused {
+			c.add(Rule{Kind: "*", Effect: Refused, Reason: w.Message}, detail{}, w.Path)
+		}
+	}
 }
 
 // leaf adds the consequence of one field that differs.
