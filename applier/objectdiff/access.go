@@ -71,6 +71,12 @@ func (o *Object) NodeID() string {
 	return id
 }
 
+// SetsReplicas reports whether the object has spec.replicas, and not only because the graph
+// leaves the field to another manager.
+func (o *Object) SetsReplicas() bool {
+	return jsonvalue.Field(o.body, "spec", "replicas") != nil && !o.foreignReplicas
+}
+
 // Stays reports whether the object stays in the cluster when it leaves its graph.
 func (o *Object) Stays() bool { return o.policy.orphaned || o.policy.kept != "" }
 

@@ -162,7 +162,10 @@ func (l *Live) object(obj *unstructured.Unstructured) (*Object, error) {
 			setUnknown(body, path)
 		}
 	}
-	return &Object{Key: key, graph: l.Graph, body: body}, nil
+	replicas := fields.Path{"f:spec", "f:replicas"}
+	entries := fields.Entries(obj)
+	owns := func(e fields.Entry) bool { return e.Manager == l.Manager && e.Owns(replicas) }
+	return &Object{Key: key, graph: l.Graph, body: body, foreignReplicas: len(entries) > 0 && !slices.ContainsFunc(entries, owns)}, nil
 }
 
 // setUnknown replaces the value at a path by one that is known after the apply. Maps

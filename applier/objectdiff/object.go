@@ -34,7 +34,9 @@ type Object struct {
 	graph  string         // "namespace/name" of the graph that owns the object, or ""
 	node   map[string]any // settings of the node; nil without a graph
 	source Key            // the instance that the graph was rendered from; zero without one
-	policy policy
+	// foreignReplicas is set if spec.replicas is that of another manager.
+	foreignReplicas bool
+	policy          policy
 }
 
 // policy has the policies of a node that matter for warnings.

@@ -124,13 +124,6 @@ func several(name string) func(*subject) (detail, bool) {
 	switch name {
 	case "an autoscaler targets it":
 		return (*subject).autoscaled
-	case "an autoscaler starts them again":
-		return func(s *subject) (detail, bool) {
-			d, ok := s.autoscaled()
-			n, _ := s.running()
-			d.pods = max(n-1, 0)
-			return d, ok
-		}
 	case "its target sets spec.replicas":
 		return (*subject).targetSetsReplicas
 	case "Pods read it at their start":

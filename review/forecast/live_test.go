@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
@@ -78,6 +79,42 @@ func TestLiveReplicas(t *testing.T) {
 	for key, found := range OfLive(d, before, after) {
 		if len(found) != 1 || found[0].Effect != RollingRestart || found[0].Pods != 4 {
 			t.Errorf("%s: %+v", key, found)
+		}
+	}
+}
+
+// A new autoscaler fights nobody if the graph has left spec.replicas to others, although the
+// live object has the field.
+func TestLiveHandover(t *testing.T) {
+	for owner, want := range map[string]int{"pequod": 1, "pequod-replicas": 0} {
+		web := deployment("RollingUpdate")
+		web.SetManagedFields([]metav1.ManagedFieldsEntry{{
+			Manager: owner, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1", FieldsType: "FieldsV1",
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec": {"f:replicas": {}}}`)},
+		}})
+		scaler := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": map[string]any{"name": "web", "namespace": "shop"},
+			"spec": map[string]any{"minReplicas": int64(2), "scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+		}}
+		all := []objectdiff.Live{{Before: web, After: web, Manager: "pequod"}, {After: scaler, Manager: "pequod"}}
+		d, err := objectdiff.CompareLive(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after, err := objectdiff.LiveSides(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fights := 0
+		for _, found := range OfLive(d, before, after) {
+			for _, c := range found {
+				if c.Effect == Autoscaler {
+					fights++
+				}
+			}
+		}
+		if fights != want {
+			t.Errorf("%s owns spec.replicas: %d fights, want %d", owner, fights, want)
 		}
 	}
 }

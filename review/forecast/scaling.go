@@ -21,5 +21,5 @@ func (s *subject) targetSetsReplicas() (detail, bool) {
 		return detail{}, false
 	}
 	target := s.sides.after.all[a.target]
-	return detail{text: a.target.String()}, target != nil && value(target, "spec.replicas") != nil
+	return detail{text: a.target.String()}, target != nil && target.SetsReplicas()
 }
