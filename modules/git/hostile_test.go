@@ -109,7 +109,7 @@ func TestCredentials(t *testing.T) {
 
 // TestAnswers checks servers that fail or are none.
 func TestAnswers(t *testing.T) {
-	for status, want := range map[int]string{http.StatusInternalServerError: "answered 500", http.StatusOK: "no usable answer: "} {
+	for status, want := range map[int]string{http.StatusInternalServerError: "answered 500", http.StatusOK: "answered with an HTML page"} {
 		r := newRepository(t, func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(status)

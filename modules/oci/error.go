@@ -90,6 +90,7 @@ var ErrStalled = errors.New("no data for too long")
 var (
 	errPlainHTTP = errors.New("plain HTTP is not allowed")
 	errRedirects = errors.New("redirected too often")
+	errPage      = errors.New("an HTML page instead of data")
 )
 
 // tooLargeError is an answer that exceeds its limit, in bytes.
@@ -170,14 +171,19 @@ func (e *Error) connection(host string, err error) bool {
 		e.Hint = "name its CA with --registry-ca-file"
 	case errors.As(err, &wrongHost), errors.As(err, &invalid), errors.As(err, &verification):
 		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is not valid: %s", host, Detail(err))
+		e.Hint = "check the name of the host, and the clock of this machine"
 	case errors.As(err, &alert):
 		e.Cause, e.Message = TLS, fmt.Sprintf("%s refused the TLS connection: %s", host, Detail(err))
 	case errors.Is(err, errRedirects):
 		e.Cause, e.Message = Unavailable, host+" redirects without end"
+	case errors.Is(err, errPage):
+		e.Cause, e.Message = Unavailable, host+" answered with an HTML page, such as that of a login or a proxy"
+		e.Hint = "check the address, the credentials and HTTPS_PROXY"
 	case errors.Is(err, ErrStalled):
 		e.Cause, e.Message = Unavailable, host+" stopped sending data"
 	case errors.As(err, &dns):
 		e.Cause, e.Message = Unavailable, fmt.Sprintf("cannot find host %s: %s", host, dns.Err)
+		e.Hint = "check its name and the network"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e.Cause, e.Message = Unavailable, host+" does not answer in time"
 	default:
@@ -201,24 +207,31 @@ func (e *Error) answer(host string, err error, authenticated func() bool) bool {
 	if !errors.As(err, &answer) {
 		return false
 	}
+	said := ""
+	if len(answer.Errors) > 0 && answer.Errors[0].Message != "" {
+		said = ": " + oneLine(answer.Errors[0].Message)
+	}
+	writes := answer.Request != nil && answer.Request.Method != http.MethodGet && answer.Request.Method != http.MethodHead
 	switch status := answer.StatusCode; {
 	case status == http.StatusUnauthorized && authenticated():
-		e.Cause, e.Message = Unauthorized, host+" refused the credentials"
+		e.Cause, e.Message = Unauthorized, host+" refused the credentials" // the words may repeat them
 		e.Hint = "log in again with 'docker login " + shown(host) + "'"
 	case status == http.StatusUnauthorized:
 		e.Cause, e.Message = Unauthorized, host+" wants credentials"
 		e.Hint = "log in with 'docker login " + shown(host) + "'"
 	case status == http.StatusForbidden:
-		e.Cause, e.Message = Forbidden, host+" denied access"
+		e.Cause, e.Message = Forbidden, host+" denied access"+said
+		e.Hint = "check what the account or its token may do in this repository"
 	case status == http.StatusNotFound && answer.Request != nil && strings.TrimSuffix(answer.Request.URL.Path, "/") == "/v2":
 		e.Cause, e.Message = Unavailable, host+" is not a registry"
+	case status == http.StatusNotFound && writes:
+		e.Cause, e.Message = NotFound, host+" has no such repository"+said
+		e.Hint = "create it first; some registries, such as ECR, don't do so themselves"
 	case status == http.StatusNotFound:
 		e.Cause, e.Message = NotFound, "not found"
 	default:
 		e.Cause, e.Message = Unavailable, fmt.Sprintf("%s answered %s", host, strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status))))
-		if len(answer.Errors) > 0 {
-			e.Message += ": " + oneLine(answer.Errors[0].Message)
-		}
+		e.Message += said
 	}
 	return true
 }
@@ -241,11 +254,12 @@ func (e *Error) plain(host string, err error) bool {
 }
 
 // GivenUp returns an error about a request that [Repeating] gave up because the host limits
-// requests or sends nothing, or nil for any other error.
+// requests, sends nothing or sends a page for people, or nil for any other error.
 func GivenUp(host string, err error) *Error {
 	var limited *limitedError
 	e := &Error{Err: err}
-	if errors.As(err, &limited) && e.answer(host, err, nil) || errors.Is(err, ErrStalled) && e.connection(host, err) {
+	if errors.As(err, &limited) && e.answer(host, err, nil) ||
+		(errors.Is(err, ErrStalled) || errors.Is(err, errPage)) && e.connection(host, err) {
 		return e
 	}
 	return nil

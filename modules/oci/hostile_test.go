@@ -92,6 +92,38 @@ func fails(path string, status int, headers ...string) func(http.ResponseWriter,
 	}
 }
 
+// says is fails with a body.
+func says(path string, status int, body string, headers ...string) func(http.ResponseWriter, *http.Request) bool {
+	fail := fails(path, status, headers...)
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		failed := fail(w, r)
+		if failed {
+			fmt.Fprint(w, body)
+		}
+		return failed
+	}
+}
+
+// TestMissingRepository checks that a push keeps the words of registries that don't create
+// repositories themselves.
+func TestMissingRepository(t *testing.T) {
+	place, _ := serve(t, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			return false
+		}
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"errors": [{"code": "NAME_UNKNOWN", "message": "The repository with name 'shop/web' does not exist in the registry with id '123'"}]}`)
+		return true
+	})
+	ref := parse(t, place+":v2.0.0")
+	img, _ := artifact(t)
+	err := client(t, oci.WithTiming(oci.Options{}, noWait, never)).Write(t.Context(), ref, img)
+	want := ref.String() + ": " + ref.Host + " has no such repository: The repository with name 'shop/web' does not exist in the registry with id '123'; create it first; some registries, such as ECR, don't do so themselves"
+	if !oci.Causes(err, oci.NotFound) || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
 // TestHostileRegistries checks the error of every misbehavior, with all its text: a
 // message has one line, and neither credentials nor the URLs of redirects.
 func TestHostileRegistries(t *testing.T) {
@@ -111,18 +143,22 @@ func TestHostileRegistries(t *testing.T) {
 	}{
 		"no credentials":    {fails("/v2/", 401, "WWW-Authenticate", `Basic realm="x"`), nil, false, oci.Unauthorized, "HOST wants credentials; log in with 'docker login HOST'"},
 		"wrong credentials": {fails("/v2/", 401, "WWW-Authenticate", `Basic realm="x"`), basic{}, false, oci.Unauthorized, "HOST refused the credentials; log in again with 'docker login HOST'"},
-		"forbidden":         {fails("/manifests/", 403), basic{}, false, oci.Forbidden, "HOST denied access"},
-		"not found":         {fails("/shop/", 404), nil, false, oci.NotFound, "not found"},
-		"no registry":       {fails("/", 404), nil, false, oci.Unavailable, "HOST is not a registry"},
-		"limited":           {fails("/", 429, "Retry-After", "7200"), nil, false, oci.RateLimited, "HOST limits the number of requests; try again in 2h0m0s"},
-		"limited for ever":  {fails("/manifests/", 429), nil, false, oci.RateLimited, "HOST limits the number of requests"},
-		"broken":            {fails("/manifests/", 500), nil, false, oci.Unavailable, "HOST answered 500 Internal Server Error"},
-		"broken blobs":      {fails("/blobs/", 502), nil, false, oci.Unavailable, "HOST answered 502 Bad Gateway"},
-		"teapot":            {fails("/manifests/", 418), nil, false, oci.Unavailable, "HOST answered 418 I'm a teapot"},
-		"text":              {fails("/manifests/", 200), nil, false, oci.WrongType, "not a manifest: unexpected end of JSON input"},
-		"redirect loop":     {fails("/manifests/", 302, "Location", "/v2/shop/web/manifests/v1.0.0"), nil, false, oci.Unavailable, "HOST redirects without end"},
-		"plain redirect":    {fails("/manifests/", 302, "Location", "http://registry.example.com/?signature=hunter2"), nil, false, oci.TLS, "HOST cannot be reached over TLS; allow plain HTTP with --registry-plain-http"},
-		"cloud metadata":    {fails("/manifests/", 302, "Location", "http://169.254.169.254/"), nil, false, oci.Unavailable, `no usable answer: SSRF protection: redirect from "127.0.0.1" to private/link-local host "169.254.169.254" denied`},
+		"forbidden":         {fails("/manifests/", 403), basic{}, false, oci.Forbidden, "HOST denied access; check what the account or its token may do in this repository"},
+		"forbidden, with a reason": {says("/manifests/", 403, `{"errors": [{"code": "DENIED", "message": "permission_denied: read_package"}]}`), basic{}, false, oci.Forbidden,
+			"HOST denied access: permission_denied: read_package; check what the account or its token may do in this repository"},
+		"login page": {says("/manifests/", 200, "<!doctype html><p>Sign in", "Content-Type", "text/html; charset=utf-8"), nil, false, oci.Unavailable,
+			"HOST answered with an HTML page, such as that of a login or a proxy; check the address, the credentials and HTTPS_PROXY"},
+		"not found":        {fails("/shop/", 404), nil, false, oci.NotFound, "not found"},
+		"no registry":      {fails("/", 404), nil, false, oci.Unavailable, "HOST is not a registry"},
+		"limited":          {fails("/", 429, "Retry-After", "7200"), nil, false, oci.RateLimited, "HOST limits the number of requests; try again in 2h0m0s"},
+		"limited for ever": {fails("/manifests/", 429), nil, false, oci.RateLimited, "HOST limits the number of requests"},
+		"broken":           {fails("/manifests/", 500), nil, false, oci.Unavailable, "HOST answered 500 Internal Server Error"},
+		"broken blobs":     {fails("/blobs/", 502), nil, false, oci.Unavailable, "HOST answered 502 Bad Gateway"},
+		"teapot":           {fails("/manifests/", 418), nil, false, oci.Unavailable, "HOST answered 418 I'm a teapot"},
+		"text":             {fails("/manifests/", 200), nil, false, oci.WrongType, "not a manifest: unexpected end of JSON input"},
+		"redirect loop":    {fails("/manifests/", 302, "Location", "/v2/shop/web/manifests/v1.0.0"), nil, false, oci.Unavailable, "HOST redirects without end"},
+		"plain redirect":   {fails("/manifests/", 302, "Location", "http://registry.example.com/?signature=hunter2"), nil, false, oci.TLS, "HOST cannot be reached over TLS; allow plain HTTP with --registry-plain-http"},
+		"cloud metadata":   {fails("/manifests/", 302, "Location", "http://169.254.169.254/"), nil, false, oci.Unavailable, `no usable answer: SSRF protection: redirect from "127.0.0.1" to private/link-local host "169.254.169.254" denied`},
 		"other manifest": {func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, "/manifests/") {
 				fmt.Fprint(w, `{}`)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"os"
 	"strings"
@@ -36,7 +37,7 @@ func newTransport(o Options) (http.RoundTripper, error) {
 			return nil, err
 		}
 	}
-	stalled := &stall{inner: &guard{inner: base, plainHTTP: o.PlainHTTP}, timeout: o.timing.stall}
+	stalled := &stall{inner: &guard{inner: noPages{base}, plainHTTP: o.PlainHTTP}, timeout: o.timing.stall}
 	return &retry{inner: stalled, wait: o.timing.wait}, nil
 }
 
@@ -45,7 +46,7 @@ func newTransport(o Options) (http.RoundTripper, error) {
 // byte for the time of patience. [GivenUp] explains
 // its errors.
 func Repeating(base http.RoundTripper, patience time.Duration) http.RoundTripper {
-	return &retry{inner: &stall{inner: base, timeout: patience}, wait: wait}
+	return &retry{inner: &stall{inner: noPages{base}, timeout: patience}, wait: wait}
 }
 
 // Transport returns the transport that sends the requests of a client without
@@ -78,6 +79,23 @@ func Trusting(certificates []byte) (http.RoundTripper, error) {
 	t := remote.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	return t, nil
+}
+
+// noPages refuses successful answers that are HTML. A proxy or a server that wants a login may
+// answer so, and parsers would only say that they expected something else.
+type noPages struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (n noPages) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := n.RoundTripper.RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/html" {
+		return resp, nil
+	}
+	_ = resp.Body.Close() // nothing of it is read
+	return nil, errPage
 }
 
 // guard refuses requests over plain HTTP to other machines, and endless redirects,
