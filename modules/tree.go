@@ -38,7 +38,8 @@ func (t *Tree) open(ref v1alpha1.CueRef, baseDir string) (*Files, error) {
 		return nil, fmt.Errorf("%s: %w", shown, withoutPath(err))
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("%s: not a directory", shown)
+		_, err := fs.ReadDir(t.FS, dir) // which says what it is
+		return nil, fmt.Errorf("%s: %w", shown, withoutPath(err))
 	}
 	rootDir := t.moduleRoot(dir)
 	packageDir, err := filepath.Rel(filepath.FromSlash(rootDir), filepath.FromSlash(dir))

@@ -12,13 +12,21 @@ import (
 func (t *Tree) Sub(dir string) (fs.FS, error) {
 	f, err := t.find("sub", dir, true)
 	if err == nil && !f.IsDir() {
-		err = t.failed("sub", dir, errors.New("not a directory"))
+		err = t.failed("sub", dir, notDirectory(f))
 	}
 	if err != nil {
 		return nil, err
 	}
 	shown := func(name string) string { return t.shown(path.Join(dir, name)) }
 	return New(t.objects, f.object, shown), nil
+}
+
+// notDirectory returns the error about a file that is used as a directory.
+func notDirectory(f file) error {
+	if f.mode == fs.ModeIrregular {
+		return errSubmodule
+	}
+	return errors.New("not a directory")
 }
 
 // ReadFile implements fs.ReadFileFS.
@@ -34,8 +42,14 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, t.failed("read", name, err)
 	}
+	if len(data) < maxPointer && bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
+		return nil, t.failed("read", name, errors.New("is a pointer to a Git LFS file, which is not fetched; commit the file itself, without LFS"))
+	}
 	return data, nil
 }
+
+// maxPointer is the limit for the size of pointers of Git LFS, in bytes, by its specification.
+const maxPointer = 1024
 
 // ReadDir implements fs.ReadDirFS.
 func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -44,7 +58,7 @@ func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	if !dir.IsDir() {
-		return nil, t.failed("readdir", name, errors.New("not a directory"))
+		return nil, t.failed("readdir", name, notDirectory(dir))
 	}
 	files, err := t.list(dir)
 	if err != nil {

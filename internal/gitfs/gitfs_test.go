@@ -135,3 +135,41 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestElsewhere checks files whose contents are not in the repository.
+func TestElsewhere(t *testing.T) {
+	repository(t)
+	head, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "update-index", "--add", "--cacheinfo", "160000,"+strings.TrimSpace(string(head))+",dir/sub")
+	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+	if err := os.WriteFile("dir/large.cue", []byte(pointer), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "add", "dir/large.cue")
+	run(t, "commit", "-q", "-m", "elsewhere")
+	rev, err := gitfs.Open(t.Context(), "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const submodule = "a submodule, whose files are not part of this repository; refer to the repository of the submodule itself"
+	_, inside := rev.ReadFile("dir/sub/a.txt")
+	_, sub := rev.Sub("dir/sub")
+	_, list := rev.ReadDir("dir/sub")
+	_, large := rev.ReadFile("dir/large.cue")
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"file of a submodule": {inside, "read HEAD:dir/sub/a.txt: " + submodule},
+		"submodule":           {sub, "sub HEAD:dir/sub: " + submodule},
+		"list of a submodule": {list, "readdir HEAD:dir/sub: " + submodule},
+		"pointer":             {large, "read HEAD:dir/large.cue: is a pointer to a Git LFS file, which is not fetched; commit the file itself, without LFS"},
+	} {
+		if c.err == nil || c.err.Error() != c.want {
+			t.Errorf("%s: %v; want %s", name, c.err, c.want)
+		}
+	}
+}

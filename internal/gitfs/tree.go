@@ -36,6 +36,9 @@ func New(objects Objects, tree string, shown func(name string) string) *Tree {
 	return &Tree{objects: objects, shown: shown, object: tree, listed: map[string][]file{}}
 }
 
+// errSubmodule is the error about a file in a submodule.
+var errSubmodule = errors.New("a submodule, whose files are not part of this repository; refer to the repository of the submodule itself")
+
 // maxLinks is the limit for symbolic links in the resolution of one name, as in
 // Linux.
 const maxLinks = 40
@@ -124,6 +127,8 @@ func (t *Tree) find(op, name string, follow bool) (file, error) {
 		elem, dir := elems[0], at[len(at)-1]
 		elems = elems[1:]
 		switch {
+		case dir.mode == fs.ModeIrregular:
+			return fail(errSubmodule)
 		case !dir.IsDir():
 			return fail(syscall.ENOENT)
 		case elem == "" || elem == ".":

@@ -45,7 +45,7 @@ func TestAuthSSH(t *testing.T) {
 	right := encode(ssh.MarshalPrivateKey(userKey, ""))
 	encrypted := encode(ssh.MarshalPrivateKeyWithPassphrase(userKey, "", []byte("hunter2")))
 	wrong := encode(ssh.MarshalPrivateKey(otherKey, ""))
-	foreign := fmt.Sprintf("the key of %s is not in known_hosts, or is another one there", addr)
+	foreign := fmt.Sprintf("the key of %s is not in known_hosts, or is another one there; compare it with the one that the host publishes, and add it with ssh-keyscan", addr)
 	for name, test := range map[string]struct {
 		auth    Auth
 		cause   oci.Cause

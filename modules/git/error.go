@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -57,8 +59,11 @@ func causeOf(ref Ref, err error) (oci.Cause, string) {
 	var timeout net.Error
 	var answer *githttp.Err
 	var key *knownhosts.KeyError
+	var refs *packp.ErrUnexpectedData
 	text := err.Error()
 	switch {
+	case errors.As(err, &refs) && bytes.Contains(refs.Data, []byte("object-format=sha256")):
+		return oci.WrongType, "the object format of the repository is SHA-256, which is not supported; use a repository with SHA-1, or publish the module with 'pequod module push'"
 	case errors.Is(err, errLargePack), errors.Is(err, errUnpacked), errors.Is(err, errObjects):
 		return oci.TooLarge, text
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, errNoKey), errors.Is(err, errKey), errors.Is(err, errKnownHosts):
@@ -66,19 +71,19 @@ func causeOf(ref Ref, err error) (oci.Cause, string) {
 	case strings.Contains(text, "SSH_AUTH_SOCK"), strings.Contains(text, "unable to authenticate"):
 		return oci.Unauthorized, host + " wants a key; add it to the ssh agent with ssh-add"
 	case errors.Is(err, transport.ErrAuthorizationFailed):
-		return oci.Forbidden, host + " denied access"
+		return oci.Forbidden, host + " denied access; check what the account or its token may read"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return oci.NotFound, "no such repository, or no access without credentials"
+		return oci.NotFound, "no such repository, or no access without credentials; check the address and netrc"
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
-		return oci.NotFound, "the repository is empty"
+		return oci.NotFound, "the repository is empty; push a commit first"
 	case strings.Contains(text, "not our ref"):
-		return oci.NotFound, "no such commit"
+		return oci.NotFound, "no such commit; check that it was pushed"
 	case errors.As(err, &key), strings.Contains(text, "knownhosts:"), strings.Contains(text, "known_hosts"):
-		return oci.TLS, "the key of " + host + " is not in known_hosts, or is another one there"
+		return oci.TLS, "the key of " + host + " is not in known_hosts, or is another one there; compare it with the one that the host publishes, and add it with ssh-keyscan"
 	case errors.As(err, &certificate):
 		return oci.TLS, fmt.Sprintf("the certificate of %s is not valid: %v", host, certificate.Err)
 	case errors.As(err, &dns):
-		return oci.Unavailable, fmt.Sprintf("cannot find host %s: %s", host, dns.Err)
+		return oci.Unavailable, fmt.Sprintf("cannot find host %s: %s; check its name and the network", host, dns.Err)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return oci.Unavailable, host + " does not answer in time"
 	case errors.As(err, &answer):

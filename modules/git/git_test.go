@@ -173,7 +173,7 @@ func TestCommits(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_, err = fetch(t, r.url, strings.Repeat("ab", 20))
-	wantError(t, err, oci.NotFound, "no such commit")
+	wantError(t, err, oci.NotFound, "no such commit; check that it was pushed")
 }
 
 func wantError(t *testing.T, err error, cause oci.Cause, message string) {

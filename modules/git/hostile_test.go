@@ -59,7 +59,22 @@ func TestNearest(t *testing.T) {
 		wantError(t, err, oci.NotFound, want)
 	}
 	_, err := fetch(t, strings.TrimSuffix(r.url, "shop.git/.git")+"none.git", "")
-	wantError(t, err, oci.NotFound, "no such repository, or no access without credentials")
+	wantError(t, err, oci.NotFound, "no such repository, or no access without credentials; check the address and netrc")
+}
+
+// TestObjectFormat checks the error about a repository with object names that the library
+// can't read.
+func TestObjectFormat(t *testing.T) {
+	r := newRepository(t, nil)
+	if err := os.RemoveAll(filepath.Join(r.dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	r.git(t, "init", "-q", "-b", "main", "--object-format=sha256")
+	r.commit(t)
+	for _, url := range []string{r.url, "file://" + r.dir} {
+		_, err := fetch(t, url, "")
+		wantError(t, err, oci.WrongType, "the object format of the repository is SHA-256, which is not supported; use a repository with SHA-1, or publish the module with 'pequod module push'")
+	}
 }
 
 // TestCredentials checks that credentials of netrc are used, for their host only, and that
@@ -82,7 +97,7 @@ func TestCredentials(t *testing.T) {
 	write(t, filepath.Dir(netrc), "netrc", "machine 127.0.0.1 login me password wrong\n")
 	status = http.StatusForbidden
 	_, err = fetch(t, r.url, "")
-	wantError(t, err, oci.Forbidden, host+" denied access")
+	wantError(t, err, oci.Forbidden, host+" denied access; check what the account or its token may read")
 	write(t, filepath.Dir(netrc), "netrc", "machine 127.0.0.1 login me password secret\n")
 	if _, err := fetch(t, r.url, ""); err != nil {
 		t.Errorf("with credentials: %v", err)

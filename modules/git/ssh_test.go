@@ -73,7 +73,7 @@ func TestSSH(t *testing.T) {
 	if s.Commit != r.old {
 		t.Errorf("commit %s, want %s", s.Commit, r.old)
 	}
-	refused := fmt.Sprintf("the key of %s is not in known_hosts, or is another one there", addr)
+	refused := fmt.Sprintf("the key of %s is not in known_hosts, or is another one there; compare it with the one that the host publishes, and add it with ssh-keyscan", addr)
 	trust(other.PublicKey())
 	_, err = fetch(t, url, "v1.0.0")
 	wantError(t, err, oci.TLS, refused)
