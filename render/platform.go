@@ -10,8 +10,6 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -221,10 +219,20 @@ func KindName(name string) string {
 	return b.String()
 }
 
-// plural returns the plural of a kind in lower case, as kubectl guesses it.
+// plural returns the plural of a kind in lower case, by the rules of English for regular
+// nouns. A CRD can't be renamed, so these rules must stay as they are.
 func plural(kind string) string {
-	guess, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
-	return guess.Resource
+	name := strings.ToLower(kind)
+	before, endsInY := strings.CutSuffix(name, "y")
+	switch {
+	case strings.HasSuffix(name, "endpoints"): // as in Kubernetes
+		return name
+	case endsInY && before != "" && !strings.ContainsAny(before[len(before)-1:], "aeiou"):
+		return before + "ies"
+	case slices.ContainsFunc([]string{"s", "x", "z", "ch", "sh"}, func(end string) bool { return strings.HasSuffix(name, end) }):
+		return name + "es"
+	}
+	return name + "s"
 }
 
 // Subject describes the platform for the limits of evaluations.

@@ -139,7 +139,13 @@ func definitionsIn(arg string, files []files.TreeFile) ([]definition, error) {
 	return all, nil
 }
 
-// compare matches CRDs by name and reports their changes at the position in the
+// renamed reports whether another definition is of the same kind with another plural.
+func (d definition) renamed(other definition) bool {
+	a, b := d.Spec, other.Spec
+	return a.Group == b.Group && a.Names.Kind == b.Names.Kind && a.Names.Plural != b.Names.Plural
+}
+
+// compare matches CRDs by name, or by kind, and reports their changes at the position in the
 // new file. A removed CRD has no position there; it is reported at the argument
 // NEW. The path of a problem starts with the version of the CRD, as in "v1alpha1
 // spec.replicas".
@@ -148,11 +154,17 @@ func compare(before, after []definition, newArg string) problem.List {
 	add := func(at problem.Position, c compat.Change) {
 		p := c.Problem
 		p.Position, p.Path = at, strings.TrimSpace(c.Version+" "+c.Path)
+		if strings.HasPrefix(p.Message, "plural ") {
+			p.Hint = "a CRD can't be renamed; keep the old name as plural in #Platform"
+		}
 		problems = append(problems, p)
 	}
 	// First the CRDs of OLD, in its order: each is gone or can be compared.
 	for _, o := range before {
 		i := slices.IndexFunc(after, func(d definition) bool { return d.Name == o.Name })
+		if i < 0 {
+			i = slices.IndexFunc(after, o.renamed)
+		}
 		if i < 0 {
 			add(problem.Position{File: newArg}, compat.Removed(o.CustomResourceDefinition))
 			continue
@@ -163,7 +175,7 @@ func compare(before, after []definition, newArg string) problem.List {
 	}
 	// Then the CRDs that only NEW has. A new CRD is a note, never breaking.
 	for _, n := range after {
-		if !slices.ContainsFunc(before, func(d definition) bool { return d.Name == n.Name }) {
+		if !slices.ContainsFunc(before, func(d definition) bool { return d.Name == n.Name || d.renamed(n) }) {
 			add(n.doc.PosOf(nil), compat.Added(n.CustomResourceDefinition))
 		}
 	}

@@ -192,6 +192,11 @@ func (s *session) keepsKind(ctx context.Context, name string) (*blocked, error) 
 	if err != nil || live == nil || !definitions.Applied(live, s.t.Name) {
 		return nil, err
 	}
+	if desired := s.p.loaded.CRD.Spec; desired.Group == live.Spec.Group && desired.Names.Kind == live.Spec.Names.Kind {
+		// Earlier versions derived other plurals from some kinds.
+		return s.refuse(reasonKindChanged, fmt.Sprintf("CustomResourceDefinition %s has the plural %s for %s, not %s, and can't be renamed; set spec.plural to %[2]s to keep it",
+			old, live.Spec.Names.Plural, live.Spec.Names.Kind, desired.Names.Plural)), nil
+	}
 	return s.refuse(reasonKindChanged, fmt.Sprintf(
 		"the Transform generates CustomResourceDefinition %s; create another Transform for %s, and delete this one when no instance needs it", old, name)), nil
 }

@@ -297,6 +297,17 @@ func TestKindChanged(t *testing.T) {
 	if b.crd("others."+b.group) != nil {
 		t.Error("the other kind exists")
 	}
+	// A CRD keeps the plural that an earlier version derived.
+	b.create(b.transform("box", b.appModule(`text: string`), func(t *v1alpha1.Transform) { t.Spec.Kind, t.Spec.Plural = "Box", "boxs" }))
+	b.ready("box")
+	b.edit("box", func(t *v1alpha1.Transform) { t.Spec.Plural = "" })
+	b.blocked("box", "CRDGenerated", "KindChanged", "CustomResourceDefinition boxs."+b.group+
+		" has the plural boxs for Box, not boxes, and can't be renamed; set spec.plural to boxs to keep it")
+	if b.crd("boxs."+b.group) == nil || b.crd("boxes."+b.group) != nil {
+		t.Error("the CRD was renamed")
+	}
+	b.edit("box", func(t *v1alpha1.Transform) { t.Spec.Plural = "boxs" })
+	b.ready("box")
 }
 
 // TestPaused writes nothing while a Transform is paused, and lists its platform after a
