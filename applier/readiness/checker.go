@@ -103,7 +103,8 @@ func (c *Checker) evaluate(object *unstructured.Unstructured, spent *uint64) Ver
 	if verdict.State == Progressing {
 		// The checks may wait for a condition that can't come: kstatus also
 		// knows failures that no check of the node looks for.
-		if result, err := computeKstatus(object); err == nil && result.Status == status.FailedStatus {
+		c, _ := decisiveCondition(object)
+		if result, err := computeKstatus(object); err == nil && result.Status == status.FailedStatus && !c.stale {
 			return failed("%s", kstatusMessage(object, result))
 		}
 	}

@@ -58,6 +58,16 @@ const (
 	exceeded   = "{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: ReplicaSet a has timed out progressing.}"
 )
 
+// daemonSet returns the begin of a DaemonSet of generation 2, without its status.
+func daemonSet(strategy string) string {
+	return "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a, generation: 2}, spec: {updateStrategy: {type: " + strategy + "}}, status: "
+}
+
+// statefulSet returns the begin of a StatefulSet with two replicas, without its status.
+func statefulSet(strategy string) string {
+	return "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}, spec: {replicas: 2, updateStrategy: {type: " + strategy + "}}, status: "
+}
+
 type evaluation struct {
 	name, readyWhen, object string
 	want                    Verdict
@@ -94,6 +104,19 @@ func TestEvaluateKstatus(t *testing.T) {
 			Verdict{Progressing, "condition Ready is False: NotYet: a b"}},
 		{"custom resource reconciling", "[]", custom + "{conditions: [{type: Reconciling, status: 'True', reason: Busy, message: working}]}}",
 			Verdict{Progressing, "condition Reconciling is True: Busy: working"}},
+		{"custom resource, Ready of an older generation", "[]", custom + "{conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}}",
+			Verdict{Progressing, "condition Ready is of an older generation"}},
+		{"custom resource, not Ready in an older generation", "[]", custom + "{observedGeneration: 2, conditions: [{type: Ready, status: 'False', reason: Old, observedGeneration: 1}]}}",
+			Verdict{Progressing, "condition Ready is of an older generation"}},
+		{"custom resource, Ready of this generation", "[]", custom + "{conditions: [{type: Ready, status: 'True', observedGeneration: 2}, {type: Synced, status: 'True', observedGeneration: 1}]}}", Verdict{}},
+		{"custom resource, Ready without a number as generation", "[]", custom + "{conditions: [{type: Ready, status: 'True', observedGeneration: '1'}]}}", Verdict{}},
+		{"custom resource stalled in an older generation", "[]", custom + "{conditions: [{type: Stalled, status: 'True', reason: Broken, observedGeneration: 1}]}}",
+			Verdict{Progressing, "condition Stalled is of an older generation"}},
+		{"custom resource that is stalled no longer", "[]", custom + "{conditions: [{type: Stalled, status: 'False', observedGeneration: 1}, {type: Ready, status: 'True', observedGeneration: 2}]}}", Verdict{}},
+		{"custom resource stalled, Ready of an older generation", "[]", custom + "{conditions: [{type: Ready, status: 'True', observedGeneration: 1}, {type: Stalled, status: 'True', reason: Broken, message: gave up, observedGeneration: 2}]}}",
+			Verdict{Failed, "condition Stalled is True: Broken: gave up"}},
+		{"pod, Ready of an older generation", "[]", "{apiVersion: v1, kind: Pod, metadata: {name: a, generation: 2}, status: {phase: Running, conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}}",
+			Verdict{Progressing, "condition Ready is of an older generation"}},
 		{"custom resource stalled", "[]", custom + "{conditions: [{type: Stalled, status: 'True', reason: Broken, message: gave up}]}}",
 			Verdict{Failed, "condition Stalled is True: Broken: gave up"}},
 		{"stale status", "[]", custom + "{observedGeneration: 1, conditions: [{type: Ready, status: 'True'}]}}",
@@ -128,6 +151,25 @@ func TestEvaluateKstatus(t *testing.T) {
 			Verdict{Progressing, "its controller hasn't seen it yet"}},
 		{"replica set that can't create Pods", "[]", "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a}, status: {conditions: [{type: ReplicaFailure, status: 'True'}]}}",
 			Verdict{Progressing, "pods can't be created"}},
+		{"daemon set with old Pods", "[]", daemonSet("RollingUpdate") + "{observedGeneration: 2, desiredNumberScheduled: 2, currentNumberScheduled: 2, numberAvailable: 2, numberReady: 2}}",
+			Verdict{Progressing, "0 of 2 replicas updated"}},
+		{"OnDelete daemon set with old Pods", "[]", daemonSet("OnDelete") + "{observedGeneration: 2, desiredNumberScheduled: 2, currentNumberScheduled: 2, numberAvailable: 2, numberReady: 2}}", Verdict{}},
+		{"OnDelete daemon set with an unready Pod", "[]", daemonSet("OnDelete") + "{observedGeneration: 2, desiredNumberScheduled: 2, currentNumberScheduled: 2, updatedNumberScheduled: 2, numberAvailable: 1}}",
+			Verdict{Progressing, "1 of 2 replicas available"}},
+		{"OnDelete daemon set without nodes", "[]", daemonSet("OnDelete") + "{observedGeneration: 2, desiredNumberScheduled: 0}}", Verdict{}},
+		{"stale OnDelete daemon set", "[]", daemonSet("OnDelete") + "{observedGeneration: 1, desiredNumberScheduled: 0}}",
+			Verdict{Progressing, "its controller hasn't seen generation 2 yet"}},
+		{"new OnDelete daemon set", "[]", daemonSet("OnDelete") + "{}}", Verdict{Progressing, "its controller hasn't seen it yet"}},
+		{"OnDelete daemon set without status", "[]", "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a, generation: 1}, spec: {updateStrategy: {type: OnDelete}}}",
+			Verdict{Progressing, "its controller hasn't seen it yet"}},
+		{"OnDelete stateful set with old Pods", "[]", statefulSet("OnDelete") + "{replicas: 2, readyReplicas: 2, currentReplicas: 2, currentRevision: a, updateRevision: b}}", Verdict{}},
+		{"OnDelete stateful set with some new Pods", "[]", statefulSet("OnDelete") + "{replicas: 2, readyReplicas: 2, currentReplicas: 1, updatedReplicas: 1, currentRevision: a, updateRevision: b}}", Verdict{}},
+		{"OnDelete stateful set with an unready Pod", "[]", statefulSet("OnDelete") + "{replicas: 2, readyReplicas: 1, currentReplicas: 2}}",
+			Verdict{Progressing, "1 of 2 replicas ready"}},
+		{"new OnDelete stateful set", "[]", statefulSet("OnDelete") + "{replicas: 0}}", Verdict{Progressing, "0 of 2 replicas created"}},
+		{"OnDelete stateful set that is scaled down", "[]", statefulSet("OnDelete") + "{replicas: 3, readyReplicas: 3}}", Verdict{Progressing, "1 replica too many"}},
+		{"OnDelete of another group", "[]", "{apiVersion: example.com/v1, kind: DaemonSet, metadata: {name: a, generation: 1}, spec: {updateStrategy: {type: OnDelete}}, status: {conditions: [{type: Ready, status: 'False'}]}}",
+			Verdict{Progressing, "condition Ready is False"}},
 		{"new job", "[]", job + "{}}", Verdict{Progressing, "hasn't started yet"}},
 		{"running job", "[]", job + "{startTime: '2026-01-01T00:00:00Z', active: 2}}", Verdict{}},
 		{"suspended job", "[]", suspended + "{conditions: [{type: Suspended, status: 'True', reason: JobSuspended}]}}", Verdict{}},
@@ -215,6 +257,8 @@ func TestEvaluateChecks(t *testing.T) {
 			Verdict{Progressing, "condition Synced is of an older generation"}},
 		{"status stale", synced, custom + "{observedGeneration: 1, conditions: [{type: Synced, status: 'True'}]}}",
 			Verdict{Progressing, "its controller hasn't seen generation 2 yet"}},
+		{"stalled in an older generation", synced, custom + "{conditions: [{type: Synced, status: 'False'}, {type: Stalled, status: 'True', reason: Broken, observedGeneration: 1}]}}",
+			Verdict{Progressing, "condition Synced is False"}},
 		{"stalled", synced, custom + "{conditions: [{type: Synced, status: 'False'}, {type: Stalled, status: 'True', reason: Broken, message: gave up}]}}",
 			Verdict{Failed, "condition Stalled is True: Broken: gave up"}},
 		{"other status", notBusy, custom + "{conditions: [{type: Busy, status: 'False'}]}}", Verdict{}},

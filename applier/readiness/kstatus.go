@@ -2,6 +2,7 @@ package readiness
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,11 +12,15 @@ import (
 	"github.com/pequod-io/pequod/internal/jsonvalue"
 )
 
-// evaluateKstatus returns the verdict of kstatus with messages of our own. It is
-// stricter than kstatus in two cases: kstatus takes a Pod that failed for Current,
-// and also, depending on the order of its conditions, a CustomResourceDefinition
-// whose names aren't accepted.
+// evaluateKstatus returns the verdict of kstatus with messages of our own. It is less
+// strict for DaemonSets, see [withoutRollout]. It is stricter in three cases: kstatus takes
+// a Pod that failed for Current, and also, depending on the order of its conditions, a
+// CustomResourceDefinition whose names aren't accepted; and it ignores that a condition was
+// written for an older generation.
 func evaluateKstatus(object *unstructured.Unstructured) Verdict {
+	if c, ok := decisiveCondition(object); ok && c.stale {
+		return progressing("condition %s is of an older generation", c.kind)
+	}
 	result, err := computeKstatus(object)
 	if err != nil {
 		return failed("its status can't be read (%v); a check in readyWhen can say when it is ready", err)
@@ -55,7 +60,43 @@ func computeKstatus(object *unstructured.Unstructured) (result *status.Result, e
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	return status.Compute(object)
+	return status.Compute(withoutRollout(object))
+}
+
+// decisiveCondition returns the condition from which kstatus derives the state of an
+// object, and false if it has none: Stalled if it is True, or else Ready. The kinds that
+// kstatus knows have neither, except for Pods.
+func decisiveCondition(object *unstructured.Unstructured) (condition, bool) {
+	if c, _ := conditionOf(object, "Stalled"); c.status == "True" {
+		return c, true
+	}
+	return conditionOf(object, "Ready")
+}
+
+// withoutRollout returns a workload with the update strategy OnDelete as if it were rolled
+// out: a user decides when its Pods are replaced, so old Pods don't make it unready.
+// kstatus waits for ever until the Pods of such a DaemonSet are replaced, and takes such a
+// StatefulSet for Current even if none of its Pods is ready. Other objects are returned as
+// they are.
+func withoutRollout(object *unstructured.Unstructured) *unstructured.Unstructured {
+	gk := object.GroupVersionKind().GroupKind()
+	if gk.Group != "apps" || jsonvalue.Field(object.Object, "spec", "updateStrategy", "type") != "OnDelete" {
+		return object
+	}
+	with := func(part, field string, value any) *unstructured.Unstructured {
+		fields, _ := object.Object[part].(map[string]any)
+		fields, whole := maps.Clone(fields), maps.Clone(object.Object)
+		fields[field], whole[part] = value, fields
+		return &unstructured.Unstructured{Object: whole}
+	}
+	switch {
+	case gk.Kind == "DaemonSet" && object.Object["status"] != nil:
+		return with("status", "updatedNumberScheduled", jsonvalue.Field(object.Object, "status", "desiredNumberScheduled"))
+	case gk.Kind == "StatefulSet":
+		partition := intField(object, 1, "spec", "replicas") // keeps all Pods at the old revision
+		return with("spec", "updateStrategy", map[string]any{"rollingUpdate": map[string]any{"partition": partition}})
+	}
+	return object
 }
 
 // kstatusMessage returns the message for an object that isn't Current: the
