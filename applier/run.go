@@ -249,7 +249,7 @@ func (r *run) loadClaims(ctx context.Context) (inventory.Claims, error) {
 func (r *run) applied() bool {
 	for _, s := range r.engine.Statuses() {
 		switch s.Phase {
-		case v1alpha1.NodeReady, v1alpha1.NodeProgressing, v1alpha1.NodeFailed, v1alpha1.NodeDeleting, v1alpha1.NodeGone:
+		case v1alpha1.NodeReady, v1alpha1.NodeProgressing, v1alpha1.NodeDegraded, v1alpha1.NodeFailed, v1alpha1.NodeDeleting, v1alpha1.NodeGone:
 		default:
 			return false
 		}

@@ -76,7 +76,10 @@ func TestAttributes(t *testing.T) {
 		"URL string .status.url 0",
 		`Ready string .status.conditions[?(@.type=="Ready")].status 0`,
 		"Phase string .status.phase 0",
+		"Nodes string .status.nodes.summary 0",
+		`Reason string .status.conditions[?(@.type=="Ready")].reason 0`,
 		"Age date .metadata.creationTimestamp 0",
+		`Message string .status.conditions[?(@.type=="Ready")].message 1`,
 	}
 	if diff := cmp.Diff(wantColumns, columns); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -136,9 +136,10 @@ func statusSchema() apiextensionsv1.JSONSchemaProps {
 				Description: "Numbers of nodes of the ResourceGraph.",
 				Required:    []string{"failed", "ready", "total"},
 				Properties: map[string]apiextensionsv1.JSONSchemaProps{
-					"total":  count("Number of nodes."),
-					"ready":  count("Number of nodes that are ready."),
-					"failed": count("Number of nodes that failed."),
+					"total":   count("Number of nodes."),
+					"ready":   count("Number of nodes that are ready."),
+					"failed":  count("Number of nodes that failed or are degraded."),
+					"summary": str("Number of nodes that are ready and that of all nodes, such as 2/3."),
 				},
 			},
 			"firstFailure": {
@@ -196,7 +197,7 @@ func conditionsSchema() apiextensionsv1.JSONSchemaProps {
 // printerColumns returns the module's own columns, then those of @k8s attributes,
 // then those that every generated kind has. Of columns with the same name, the
 // first wins. Names are compared without case, because kubectl prints them in
-// capitals. So a module may replace the columns Ready, Phase and Age.
+// capitals. So a module may replace the columns that every kind has.
 func printerColumns(own []v1alpha1.PrinterColumn, ofFields []apiextensionsv1.CustomResourceColumnDefinition) []apiextensionsv1.CustomResourceColumnDefinition {
 	var all, columns []apiextensionsv1.CustomResourceColumnDefinition
 	for _, c := range own {
@@ -209,7 +210,12 @@ func printerColumns(own []v1alpha1.PrinterColumn, ofFields []apiextensionsv1.Cus
 	all = append(all,
 		apiextensionsv1.CustomResourceColumnDefinition{Name: "Ready", Type: "string", JSONPath: `.status.conditions[?(@.type=="Ready")].status`},
 		apiextensionsv1.CustomResourceColumnDefinition{Name: "Phase", Type: "string", JSONPath: ".status.phase"},
+		apiextensionsv1.CustomResourceColumnDefinition{Name: "Nodes", Type: "string", JSONPath: ".status.nodes.summary"},
+		apiextensionsv1.CustomResourceColumnDefinition{Name: "Reason", Type: "string", JSONPath: `.status.conditions[?(@.type=="Ready")].reason`},
 		apiextensionsv1.CustomResourceColumnDefinition{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"},
+		apiextensionsv1.CustomResourceColumnDefinition{
+			Name: "Message", Type: "string", Priority: 1, JSONPath: `.status.conditions[?(@.type=="Ready")].message`,
+		},
 	)
 	taken := map[string]bool{}
 	for _, c := range all {

@@ -278,7 +278,8 @@ func TestNames(t *testing.T) {
 	for _, c := range result.CRD.Spec.Versions[0].AdditionalPrinterColumns {
 		columns = append(columns, c.Name+" "+c.JSONPath)
 	}
-	want := []string{"phase .spec.a", `Ready .status.conditions[?(@.type=="Ready")].status`, "Age .metadata.creationTimestamp"}
+	want := []string{"phase .spec.a", `Ready .status.conditions[?(@.type=="Ready")].status`, "Nodes .status.nodes.summary",
+		`Reason .status.conditions[?(@.type=="Ready")].reason`, "Age .metadata.creationTimestamp", `Message .status.conditions[?(@.type=="Ready")].message`}
 	if diff := cmp.Diff(want, columns); diff != "" {
 		t.Errorf("columns (-want +got)\n%s", diff)
 	}

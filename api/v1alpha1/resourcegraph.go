@@ -15,8 +15,10 @@ import (
 // +kubebuilder:resource:shortName=rg,categories=pequod
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Nodes",type=string,JSONPath=`.status.nodes.summary`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="the name must have at most 63 characters, because it is a label of the objects"
 type ResourceGraph struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -383,8 +385,11 @@ const (
 	NodeApplying NodePhase = "Applying"
 	// NodeProgressing nodes are applied but not ready yet.
 	NodeProgressing NodePhase = "Progressing"
-	NodeReady       NodePhase = "Ready"
-	NodeFailed      NodePhase = "Failed"
+	// NodeDegraded nodes are applied, and their Pods fail again and again: they crash, or
+	// their image can't be pulled. They become ready if that ends.
+	NodeDegraded NodePhase = "Degraded"
+	NodeReady    NodePhase = "Ready"
+	NodeFailed   NodePhase = "Failed"
 	// NodeDeleting and NodeGone are the phases of objects that left the graph.
 	NodeDeleting NodePhase = "Deleting"
 	NodeGone     NodePhase = "Gone"

@@ -33,6 +33,8 @@ type ResourceGraphStatus struct {
 	//
 	// +kubebuilder:validation:MaxLength=256
 	ReconcileRequestedAt string `json:"reconcileRequestedAt,omitempty"`
+	// nodes are the numbers of nodes.
+	Nodes *NodeCounts `json:"nodes,omitempty"`
 	// nodeStates are the states of the nodes, by node id. At most 500 nodes are
 	// listed; nodes that are not ready take precedence over ready ones.
 	//
@@ -87,10 +89,24 @@ const (
 	ConditionStalled     = "Stalled"
 )
 
+// NodeCounts are the numbers of nodes of a graph.
+type NodeCounts struct {
+	// total is the number of nodes.
+	Total int `json:"total"`
+	// ready is the number of nodes that are ready.
+	Ready int `json:"ready"`
+	// failed is the number of nodes that failed or are degraded.
+	Failed int `json:"failed"`
+	// summary is the number of nodes that are ready and that of all nodes, such as 2/3.
+	//
+	// +kubebuilder:validation:MaxLength=32
+	Summary string `json:"summary,omitempty"`
+}
+
 // NodeState is the observed state of one node.
 type NodeState struct {
 	// phase is the state of the node: Pending, Blocked, Waiting, Applying,
-	// Progressing, Ready, Failed, Deleting or Gone.
+	// Progressing, Degraded, Ready, Failed, Deleting or Gone.
 	Phase NodePhase `json:"phase,omitempty"`
 	// message explains the phase. For a blocked node it names the node that
 	// blocks it.

@@ -28,7 +28,7 @@ func causeOfContainer(status *corev1.ContainerStatus, spec *corev1.Container, ti
 	}
 	if last := status.LastTerminationState.Terminated; last != nil && last.ExitCode != 0 && status.RestartCount > 1 {
 		// A container in a crash loop runs for a while between two crashes.
-		return podCause{rank: rankCrash, text: title + startAgain + exitText(last, spec)}
+		return podCause{rank: rankCrash, text: title + " was started again: it " + exitText(last, spec)}
 	}
 	return podCause{
 		rank: rankNotReady, text: title + " runs, but isn't ready", eventReasons: []string{"Unhealthy"},
@@ -46,7 +46,7 @@ func causeOfWaiting(waiting *corev1.ContainerStateWaiting, status *corev1.Contai
 		if ref == "" {
 			ref = status.Image
 		}
-		c := podCause{rank: rankImage, text: "image " + ref + noImage}
+		c := podCause{rank: rankImage, text: "image " + ref + " can't be pulled"}
 		if detail := pullMessage(waiting.Reason, waiting.Message); detail != "" {
 			c.text += ": " + detail
 		} else {
@@ -63,9 +63,9 @@ func causeOfWaiting(waiting *corev1.ContainerStateWaiting, status *corev1.Contai
 		// The message has only the duration of the backoff; the last exit has the
 		// cause.
 		if last := status.LastTerminationState.Terminated; last != nil {
-			return podCause{rank: rankCrash, text: title + crashLoop + ": it " + exitText(last, spec)}
+			return podCause{rank: rankCrash, text: title + " is in a crash loop: it " + exitText(last, spec)}
 		}
-		return podCause{rank: rankCrash, text: title + crashLoop}
+		return podCause{rank: rankCrash, text: title + " is in a crash loop"}
 	case "ContainerCreating", "PodInitializing", "":
 		return podCause{
 			rank: rankStarting, text: title + " is being created",

@@ -9,11 +9,16 @@
 // list of Events and, for a Deployment with Pods of several revisions, a list of
 // ReplicaSets.
 //
+// Together with the line, Find returns a state if it knows more than the object's own
+// status tells. An object is [readiness.Degraded] if its Pods have failed for a while: they
+// crash, or their image or configuration is missing. A PersistentVolumeClaim that only a
+// Pod gets bound is [readiness.Ready].
+//
 // Text that an application wrote, such as a termination message or the output of
 // an exec probe, is left out: the line ends up in the status of the graph, and an
 // application may write secrets.
 //
-// The package doesn't decide whether an object is ready; package readiness does.
+// In all other cases, package readiness decides whether an object is ready.
 //
 // The files, from the bottom up:
 //
@@ -22,7 +27,7 @@
 //   - container.go, pod.go: the cause of a container and of a Pod
 //   - events.go: what Events add
 //   - revision.go: which Pods belong to the newest revision of a workload
-//   - lasting.go: which causes time doesn't cure
 //   - explain.go: chooses the line for an object
+//   - claim.go: explains a PersistentVolumeClaim
 //   - find.go: Find, which sends the requests
 package cause

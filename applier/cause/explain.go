@@ -3,6 +3,7 @@ package cause
 import (
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,25 +14,25 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// explain returns why a live object isn't ready, "" if no cause is found. newest
-// is the newest revision of a workload, pods are the Pods that it selects, and
-// events are Events of the object or of one of its Pods.
+// explain returns what [Find] returns. newest is the newest revision of a workload, pods
+// are the Pods that it selects, and events are Events of the object or of one of its Pods.
 //
 // If events is empty and Events could improve the line, wanted is the UID of the
 // object whose Events are needed.
-func explain(object *unstructured.Unstructured, newest revision, pods, events []unstructured.Unstructured) (line string, wanted types.UID) {
-	e := explainer{object: object, newest: newest, events: newEventLog(events)}
+func explain(object *unstructured.Unstructured, newest revision, pods, events []unstructured.Unstructured, now time.Time) (found readiness.Verdict, wanted types.UID) {
+	e := explainer{object: object, newest: newest, events: newEventLog(events), now: now}
 	for i := range pods {
 		var pod corev1.Pod
 		if convert(&pods[i], &pod) && e.controls(&pod) {
 			e.pods = append(e.pods, pod)
 		}
 	}
-	line = source.OneLine(e.explain(), maxLine)
+	line := source.OneLine(e.explain(), maxLine)
+	found = readiness.Verdict{State: e.state, Message: line}
 	if len(events) > 0 {
-		return line, ""
+		return found, ""
 	}
-	return line, e.events.wanted
+	return found, e.events.wanted
 }
 
 // explainer has everything that is known about one object.
@@ -40,6 +41,8 @@ type explainer struct {
 	newest revision     // of the object's Pods; unknown if the caller couldn't tell
 	pods   []corev1.Pod // the Pods that the object controls
 	events *eventLog    // empty in the first of two passes, see Find
+	now    time.Time
+	state  readiness.State // what explain found out besides the line
 }
 
 // explain chooses the source of the line by the kind of the object: workloads and
@@ -59,15 +62,10 @@ func (e *explainer) explain() string {
 			return ""
 		}
 		c := causeOfPod(&pod)
+		e.judge(c)
 		return c.text + e.events.detail(c)
-	case core && kind == "PersistentVolumeClaim":
-		if stringField(e.object, "status", "phase") == "Bound" {
-			return ""
-		}
-		if line := e.events.warning(e.object.GetUID(), ""); line != "" {
-			return line
-		}
-		return e.events.withReason(e.object.GetUID(), "WaitForFirstConsumer", "ExternalProvisioning", "Provisioning")
+	case Decides(e.object):
+		return e.explainClaim()
 	}
 	return e.events.warning(e.object.GetUID(), "")
 }
@@ -79,6 +77,7 @@ func (e *explainer) explainWorkload() string {
 		return "is paused"
 	}
 	best, count := mostInformative(e.currentPods())
+	e.judge(best)
 	if best.rank >= rankStarting {
 		if message := trueCondition(e.object, "ReplicaFailure"); message != "" {
 			return "pods can't be created: " + message
@@ -88,6 +87,17 @@ func (e *explainer) explainWorkload() string {
 		return e.events.warning(e.object.GetUID(), "pods can't be created: ")
 	}
 	return best.line(count, e.events.detail(best))
+}
+
+// degradedAfter is the age at which a Pod that fails makes its workload degraded. Until
+// then it may only wait for something that is started at the same time.
+const degradedAfter = 30 * time.Second
+
+// judge sets the state by the cause of the Pods.
+func (e *explainer) judge(c podCause) {
+	if c.rank <= rankCrash && e.now.Sub(c.created) >= degradedAfter {
+		e.state = readiness.Degraded
+	}
 }
 
 // currentPods returns the Pods of the newest revision that aren't being deleted. If

@@ -3,9 +3,12 @@ package cause
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/applier/readiness"
 )
 
 func objects(t *testing.T, text string) []unstructured.Unstructured {
@@ -27,6 +30,9 @@ func objects(t *testing.T, text string) []unstructured.Unstructured {
 	}
 	return list
 }
+
+// created is when the Pods of the tests were created.
+var created = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pod returns the manifest of a Pod of the Deployment web with a status.
 func pod(name, status string) string {
@@ -89,6 +95,7 @@ func TestExplain(t *testing.T) {
 		name, object, pods, events string
 		revision                   revision
 		want, wantedEvents         string
+		state                      readiness.State
 	}{
 		{name: "image", object: deployment, pods: pod("a", waiting("ErrImagePull", `rpc error: not found`)),
 			want: "pod web-7f-a: image example.com/web:missing can't be pulled: rpc error: not found"},
@@ -163,7 +170,19 @@ func TestExplain(t *testing.T) {
 		{name: "ready pod", object: strings.TrimSuffix(pod("a", healthy), "\n---\n")},
 		{name: "claim", object: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, uid: c}, status: {phase: Pending}}",
 			events: event("c", "Normal", "WaitForFirstConsumer", "01", "waiting for first consumer to be created before binding"),
-			want:   "WaitForFirstConsumer: waiting for first consumer to be created before binding"},
+			want:   readiness.FirstConsumer, state: readiness.Ready},
+		{name: "claim of a Pod that isn't scheduled", object: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, uid: c}, status: {phase: Pending}}",
+			events: event("c", "Warning", "ProvisioningFailed", "02", "no capacity") + event("c", "Normal", "WaitForPodScheduled", "01", "waiting for pod web to be scheduled"),
+			want:   readiness.FirstConsumer, state: readiness.Ready},
+		{name: "claim, Event of another", object: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, uid: c}, status: {phase: Pending}}",
+			events: event("d", "Normal", "WaitForFirstConsumer", "01", "waiting for first consumer to be created before binding")},
+		{name: "claim without Events", object: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, uid: c}, status: {phase: Pending}}", wantedEvents: "c"},
+		{name: "claim without a volume", object: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, uid: c}, status: {phase: Pending}}",
+			events: event("c", "Normal", "FailedBinding", "01", "no persistent volumes available for this claim and no storage class is set"),
+			want:   "FailedBinding: no persistent volumes available for this claim and no storage class is set"},
+		{name: "lost claim", object: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, uid: c}, status: {phase: Lost}}",
+			events: event("c", "Normal", "WaitForFirstConsumer", "01", "waits") + event("c", "Warning", "ClaimLost", "02", "its volume is gone"),
+			want:   "ClaimLost: its volume is gone"},
 		{name: "claim that fails", object: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, uid: c}, status: {phase: Pending}}",
 			events: event("c", "Normal", "ExternalProvisioning", "03", "waits") + event("c", "Warning", "ProvisioningFailed", "01", `storageclass "x" not found`),
 			want:   `ProvisioningFailed: storageclass "x" not found`},
@@ -181,15 +200,59 @@ func TestExplain(t *testing.T) {
 			want: "is being deleted: Some content in the namespace has finalizers remaining: x.io/a in 1 resource instances; Some resources are remaining: pods. has 1 resource instances"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, wanted := explain(&objects(t, test.object)[0], test.revision, objects(t, test.pods), objects(t, test.events))
-			if got != test.want {
-				t.Errorf("got  %q\nwant %q", got, test.want)
+			found, wanted := explain(&objects(t, test.object)[0], test.revision, objects(t, test.pods), objects(t, test.events), created)
+			got := found.Message
+			if got != test.want || found.State != test.state {
+				t.Errorf("got  %q %q\nwant %q %q", found.State, got, test.state, test.want)
 			}
 			if len(test.events) == 0 && string(wanted) != test.wantedEvents {
 				t.Errorf("wants Events of %q, want %q", wanted, test.wantedEvents)
 			}
 			if len(got) > 300 {
 				t.Errorf("%d bytes", len(got))
+			}
+		})
+	}
+}
+
+// A workload is degraded if one of its Pods is old enough and fails in a way that rarely
+// passes without a change.
+func TestDegraded(t *testing.T) {
+	const (
+		running  = `{phase: Running, containerStatuses: [{name: app, state: {running: {}}}], conditions: [{type: Ready, status: "False"}]}`
+		once     = `{phase: Running, containerStatuses: [{name: app, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 3}}}]}`
+		again    = `{phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {running: {}}, lastState: {terminated: {exitCode: 3}}}]}`
+		homeless = `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: no node}]}`
+		evicted  = `{phase: Failed, reason: Evicted, message: low on memory}`
+	)
+	old := func(pod string) string {
+		return strings.Replace(pod, "2026-01-01T00:00:00Z", "2025-12-31T23:59:00Z", 1)
+	}
+	deployment := strings.Replace(web, "%", "False", 1)
+	for name, test := range map[string]struct {
+		object, pods string
+		want         readiness.State
+	}{
+		"image":               {deployment, old(pod("a", waiting("ImagePullBackOff", "x"))), readiness.Degraded},
+		"image of a new Pod":  {deployment, pod("a", waiting("ImagePullBackOff", "x")), ""},
+		"image, first try":    {deployment, old(pod("a", waiting("ErrImagePull", "x"))), readiness.Degraded},
+		"configuration":       {deployment, old(pod("a", waiting("CreateContainerConfigError", "x"))), readiness.Degraded},
+		"crash loop":          {deployment, old(pod("a", waiting("CrashLoopBackOff", "x"))), readiness.Degraded},
+		"between two crashes": {deployment, old(pod("a", again)), readiness.Degraded},
+		"one crash":           {deployment, old(pod("a", once)), ""},
+		"not ready":           {deployment, old(pod("a", running)), ""},
+		"unschedulable":       {deployment, old(pod("a", homeless)), ""},
+		"evicted":             {deployment, old(pod("a", evicted)), ""},
+		"being created":       {deployment, old(pod("a", waiting("ContainerCreating", ""))), ""},
+		"the second is old":   {deployment, pod("a", waiting("CrashLoopBackOff", "x")) + old(pod("b", waiting("CrashLoopBackOff", "x"))), readiness.Degraded},
+		"the old one is fine": {deployment, pod("a", waiting("CrashLoopBackOff", "x")) + old(pod("b", running)), ""},
+		"no Pods":             {deployment, "", ""},
+		"pod":                 {strings.TrimSuffix(old(pod("a", waiting("ErrImagePull", "x"))), "\n---\n"), "", readiness.Degraded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, _ := explain(&objects(t, test.object)[0], revision{}, objects(t, test.pods), nil, created.Add(29*time.Second))
+			if found.State != test.want {
+				t.Errorf("got %q, want %q: %s", found.State, test.want, found.Message)
 			}
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/applier/cause"
+	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -44,6 +45,7 @@ func (r *reader) ListObjects(ctx context.Context, gvk schema.GroupVersionKind, n
 func TestFind(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
+	late := c.Unique("late")
 	c.Apply(t, `
 apiVersion: apps/v1
 kind: Deployment
@@ -107,6 +109,17 @@ kind: PersistentVolumeClaim
 metadata: {name: claim}
 spec: {accessModes: [ReadWriteOnce], storageClassName: nowhere, resources: {requests: {storage: 1Gi}}}
 ---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: `+late+`}
+provisioner: example.com/none
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: late}
+spec: {accessModes: [ReadWriteOnce], storageClassName: `+late+`, resources: {requests: {storage: 1Gi}}}
+---
 apiVersion: v1
 kind: Pod
 metadata: {name: pod}
@@ -129,6 +142,7 @@ spec:
 		{"apps/v1", "DaemonSet", "init", `pod init-\w+: image setup:missing can't be pulled: not found; 2 pods alike`},
 		{"batch/v1", "Job", "job", `pod job-\w+: container app exited with 7(; \d pods alike)?`},
 		{"v1", "PersistentVolumeClaim", "claim", `ProvisioningFailed: storageclass.storage.k8s.io "nowhere" not found`},
+		{"v1", "PersistentVolumeClaim", "late", "Ready" + regexp.QuoteMeta(readiness.FirstConsumer)},
 		{"v1", "Pod", "pod", `image example.com/pod:missing can't be pulled: not found`},
 		{"apps/v1", "Deployment", "fine", ``},
 	} {
@@ -145,9 +159,13 @@ func expect(t *testing.T, c *harness.Cluster, apiVersion, kind, name, want strin
 	pattern := regexp.MustCompile("^" + want + "$")
 	harness.Eventually(t, patience, func(ctx context.Context) error {
 		r := &reader{cluster: c}
-		got, err := cause.Find(ctx, r, c.Get(t, apiVersion, kind, name))
+		found, err := cause.Find(ctx, r, c.Get(t, apiVersion, kind, name), time.Now())
 		if err != nil {
 			return err
+		}
+		got := string(found.State) + found.Message
+		if found.State == readiness.Degraded {
+			got = found.Message // by now, which depends on the machine
 		}
 		if !pattern.MatchString(got) {
 			return fmt.Errorf("got %q, want %s", got, want)
@@ -182,9 +200,9 @@ spec:
 	c.Apply(t, deployment("example.com/new:missing"))
 	wanted := regexp.MustCompile(`^pod web-\w+-\w+: image example.com/new:missing can't be pulled`)
 	find := func(ctx context.Context) error {
-		got, err := cause.Find(ctx, &reader{cluster: c}, c.Get(t, "apps/v1", "Deployment", "web"))
-		if err == nil && !wanted.MatchString(got) {
-			err = fmt.Errorf("got %q", got)
+		got, err := cause.Find(ctx, &reader{cluster: c}, c.Get(t, "apps/v1", "Deployment", "web"), time.Now())
+		if err == nil && !wanted.MatchString(got.Message) {
+			err = fmt.Errorf("got %q", got.Message)
 		}
 		return err
 	}
@@ -287,8 +305,8 @@ metadata: {name: held, namespace: `+name+`, finalizers: [example.com/hold]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := cause.Find(t.Context(), &reader{cluster: c}, held)
-	if want := "is being deleted, held by finalizer example.com/hold"; err != nil || got != want {
+	got, err := cause.Find(t.Context(), &reader{cluster: c}, held, time.Now())
+	if want := (readiness.Verdict{Message: "is being deleted, held by finalizer example.com/hold"}); err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }

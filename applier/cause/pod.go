@@ -11,11 +11,18 @@ import (
 func mostInformative(pods []corev1.Pod) (best podCause, count int) {
 	best.rank = rankNone
 	for i := range pods {
-		switch c := causeOfPod(&pods[i]); {
+		c := causeOfPod(&pods[i])
+		switch {
 		case c.rank < best.rank:
 			best, count = c, 1
-		case c.rank == best.rank && c.rank != rankNone && c.text == best.text:
+			continue
+		case c.rank > best.rank || c.rank == rankNone:
+			continue
+		case c.text == best.text:
 			count++
+		}
+		if c.created.Before(best.created) {
+			best.created = c.created
 		}
 	}
 	return best, count
@@ -23,7 +30,7 @@ func mostInformative(pods []corev1.Pod) (best podCause, count int) {
 
 // causeOfPod returns why a Pod isn't ready, from its own status.
 func causeOfPod(pod *corev1.Pod) podCause {
-	c := podCause{rank: rankNone, pod: pod.Name, uid: pod.UID}
+	c := podCause{rank: rankNone, pod: pod.Name, uid: pod.UID, created: pod.CreationTimestamp.Time}
 	if isReady(pod) || pod.Status.Phase == corev1.PodSucceeded {
 		return c
 	}

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,6 +18,9 @@ type podCause struct {
 	pod  string    // name of the Pod
 	uid  types.UID // of the Pod
 	text string
+	// created is when the Pod was created: of several Pods with causes of the same rank,
+	// the oldest one.
+	created time.Time
 	// eventReasons are the reasons of the Pod's Events that could add a detail.
 	eventReasons []string
 	// eventDetail returns the detail in the message of such an Event, "" if it
@@ -57,7 +61,7 @@ func (c podCause) line(pods int, detail string) string {
 // informative.
 func (c *podCause) consider(other podCause) {
 	if other.rank < c.rank {
-		other.pod, other.uid = c.pod, c.uid
+		other.pod, other.uid, other.created = c.pod, c.uid, c.created
 		*c = other
 	}
 }

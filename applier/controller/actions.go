@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
+	"github.com/pequod-io/pequod/applier/readiness"
 )
 
 // errCrowded is the result of an Explain while many requests wait, or other graphs
@@ -29,12 +30,12 @@ func newExecutor(s *services, client *cluster.Client, h *handOvers, began time.T
 		}
 		return x.Send(ctx, a)
 	}
-	x.Explain = func(ctx context.Context, object *unstructured.Unstructured) (string, error) {
+	x.Explain = func(ctx context.Context, object *unstructured.Unstructured) (readiness.Verdict, error) {
 		now := s.now()
-		if s.share.Crowded() || now.Before(began.Add(yieldFor)) && s.progress.completing(now) {
-			return "", errCrowded
+		if !cause.Decides(object) && (s.share.Crowded() || now.Before(began.Add(yieldFor)) && s.progress.completing(now)) {
+			return readiness.Verdict{}, errCrowded
 		}
-		return cause.Find(ctx, client, object)
+		return cause.Find(ctx, client, object, time.Now()) // the times of Pods aren't those of s
 	}
 	return x
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/applier/fields"
+	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/applier/resolve"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -160,8 +161,9 @@ type Outcome struct {
 	Unsearched []Unsearched
 	// Claims are the objects that other graphs list.
 	Claims inventory.Claims
-	// Message is the answer to Explain, "" if no cause was found.
-	Message string
+	// Found is the answer to Explain. Its message is "" if no cause was found, and its
+	// state is "" unless it replaces that of the object's own status.
+	Found readiness.Verdict
 	// Saved is the inventory as it was recorded.
 	Saved *inventory.Inventory
 }

@@ -163,7 +163,7 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 	e.ledger.applied(n, o.Object, live)
 	p.op = applyOperation(a, o, p.recreating)
 	p.recreating, p.restored = false, false
-	p.waitingSince, p.cause = time.Time{}, ""
+	p.waitingSince, p.explanation = time.Time{}, explanation{}
 	n.status.Taken, n.touched = o.Taken, true
 	if o.Created || o.Changed {
 		if !first {

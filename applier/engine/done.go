@@ -26,7 +26,7 @@ func (e *Engine) Done(a Action, o Outcome) {
 	case Compare:
 		e.finishCompare(n, o)
 	case Explain:
-		e.finishExplain(n, o)
+		e.finishExplain(a, n, o)
 	case Read:
 		e.finishRead(a, n, o)
 	case Apply:

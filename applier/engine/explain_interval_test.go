@@ -92,7 +92,7 @@ func TestExplainIntervalGrows(t *testing.T) {
 		{24 * time.Hour, 5 * time.Minute},
 	} {
 		n.progress.waitingSince = b.Engine.step.now.Add(-test.waiting)
-		if got := b.explainInterval(n); got != test.want {
+		if got := b.explainInterval(n, &observation{}); got != test.want {
 			t.Errorf("after %v: %v; want %v", test.waiting, got, test.want)
 		}
 	}

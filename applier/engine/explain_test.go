@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/readiness"
 )
 
 // Of many unready nodes, a few are explained at a time, and each in its turn.
@@ -71,4 +73,80 @@ func TestExplainRoundRobin(t *testing.T) {
 	if got := len(slices.Collect(maps.Keys(explained))); got != nodes {
 		t.Errorf("%d nodes were explained; want all %d", got, nodes)
 	}
+}
+
+const claimGraph = `graph: {nodes: [
+	{id: claim, resource: {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}}},
+	{id: app, dependencies: [claim], resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: app}}}]}`
+
+// claim returns the claim of claimGraph.
+func claim(t *testing.T, uid string, version int, phase string) *unstructured.Unstructured {
+	t.Helper()
+	return live(t, self, fmt.Sprintf("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, uid: %s, resourceVersion: '%d'}, status: {phase: %s}}", uid, version, phase))
+}
+
+// A Pending claim is explained at once, and every second while its Events don't tell
+// anything, also during other applies. It is ready if they tell that it waits for a Pod.
+func TestExplainDecidesOnClaims(t *testing.T) {
+	b := newEnv(t, "{"+claimGraph+"}", nil, Options{ExplainInterval: 10 * time.Second, NeverApplied: true})
+	b.step()
+	b.answer(Record, Outcome{})
+	b.expect("Apply data")
+	b.answer(Apply, Outcome{Object: claim(t, "u1", 1, "Pending"), Created: true, Changed: true})
+	b.expect("Explain data")
+	b.now = b.now.Add(time.Second)
+	b.expect("") // the lookup is in flight
+	b.answer(Explain, Outcome{Found: readiness.Verdict{Message: "no volume"}})
+	b.expect("Explain data")
+	b.wantShow("claim Progressing: is Pending, not Bound: no volume", "app Blocked: waits for claim")
+	b.answer(Explain, Outcome{Err: errors.New("try later")})
+	b.expect("")
+	b.now = b.now.Add(time.Second)
+	b.expect("Explain data")
+	b.answer(Explain, Outcome{Found: readiness.Verdict{State: readiness.Ready, Message: "waits for a Pod"}})
+	b.expect("Apply app")
+	b.wantShow("claim Ready: waits for a Pod", "app Applying")
+
+	// It stays ready as long as it is the same claim.
+	b.Observe(claim(t, "u1", 2, "Pending"))
+	b.expect("")
+	b.wantShow("claim Ready: waits for a Pod", "app Applying")
+	b.Observe(claim(t, "u1", 3, "Bound"))
+	b.expect("")
+	b.wantShow("claim Ready", "app Applying")
+	b.Observe(claim(t, "u1", 4, "Lost"))
+	b.expect("")
+	b.wantShow("claim Progressing: is Lost, not Bound", "app Applying")
+	b.Observe(claim(t, "u2", 5, "Pending"))
+	b.now = b.now.Add(time.Second)
+	b.step()
+	if got := b.Statuses()[0]; got.Phase == v1alpha1.NodeReady {
+		t.Errorf("another claim of the name is %s: %s", got.Phase, got.Message)
+	}
+}
+
+// A node is degraded while its explanation says so.
+func TestExplainDegrades(t *testing.T) {
+	b := newEnv(t, "{graph: {nodes: [{id: a, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}}]}}", nil, Options{ExplainInterval: 10 * time.Second, NeverApplied: true})
+	b.step()
+	b.answer(Record, Outcome{})
+	b.step()
+	b.answer(Apply, Outcome{Object: live(t, self, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, uid: a, resourceVersion: '1'}}"), Created: true, Changed: true})
+	b.step()
+	explain := func(found readiness.Verdict) {
+		t.Helper()
+		b.now = b.now.Add(10 * time.Second)
+		b.expect("Explain a")
+		b.answer(Explain, Outcome{Found: found})
+		if step := b.step(); step != "" || b.last.Phase != Executing {
+			t.Fatalf("%s in phase %s", step, b.last.Phase)
+		}
+	}
+	const unseen = "the Deployment controller hasn't seen it yet"
+	explain(readiness.Verdict{Message: "crashes"})
+	b.wantShow("a Progressing: " + unseen + ": crashes")
+	explain(readiness.Verdict{State: readiness.Degraded, Message: "crashes"})
+	b.wantShow("a Degraded Degraded: " + unseen + ": crashes")
+	explain(readiness.Verdict{Message: "starts"})
+	b.wantShow("a Progressing: " + unseen + ": starts")
 }

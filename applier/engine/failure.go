@@ -37,8 +37,11 @@ const (
 	ReasonOverBudget       = "OverBudget"
 	ReasonReadinessTimeout = "ReadinessTimeout"
 	ReasonNotReady         = "ReadinessFailed"
-	ReasonUnknownKind      = "UnknownKind"
-	ReasonForbidden        = "Forbidden"
+	// ReasonDegraded is the reason of nodes in the phase Degraded. They may become ready
+	// without a change.
+	ReasonDegraded    = "Degraded"
+	ReasonUnknownKind = "UnknownKind"
+	ReasonForbidden   = "Forbidden"
 	// ReasonKindUnavailable means that objects of the kind may exist and can't be
 	// requested now: its API group can't be discovered, or no version is served.
 	ReasonKindUnavailable      = "KindUnavailable"

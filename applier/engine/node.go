@@ -105,8 +105,9 @@ type progress struct {
 	corrections corrections
 	// explained is the time of the last Explain, polled of the last poll.
 	explained, polled time.Time
-	// cause is the last answer to Explain.
-	cause string
+	explaining        bool // an Explain is in flight
+	// explanation is the last answer to Explain.
+	explanation explanation
 	// compared is the live digest of the drifted object in the last Compare.
 	compared string
 	op       Operation

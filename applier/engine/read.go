@@ -47,7 +47,7 @@ type poll struct {
 // for it: a watch may have missed an event, or not be permitted.
 func (e *Engine) pollWhileWaiting(p poll, seen *observation) {
 	switch p.phase {
-	case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeDeleting:
+	case v1alpha1.NodeProgressing, v1alpha1.NodeDegraded, v1alpha1.NodeWaiting, v1alpha1.NodeDeleting:
 	default:
 		return
 	}

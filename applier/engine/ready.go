@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -41,14 +42,11 @@ func (e *Engine) reportReadiness(n *node, seen *observation) {
 		n.setPhase(v1alpha1.NodeReady, "")
 		return
 	}
-	state, message, remark := seen.verdict.State, seen.verdict.Message, e.opts.Damper.contested(n.key)
+	verdict, remark := n.progress.explanation.complete(seen), e.opts.Damper.contested(n.key)
 	if done {
-		state, remark = readiness.Ready, n.removedText()
+		verdict, remark = readiness.Verdict{State: readiness.Ready}, n.removedText()
 	}
-	if n.progress.cause != "" {
-		message += ": " + n.progress.cause
-	}
-	switch state {
+	switch verdict.State {
 	case readiness.Ready:
 		if n.status.Phase != v1alpha1.NodeReady {
 			n.status.ReadyAt = e.step.now
@@ -56,13 +54,21 @@ func (e *Engine) reportReadiness(n *node, seen *observation) {
 		if !n.progress.waitingSince.IsZero() {
 			e.explanations.readied = e.step.now
 		}
-		n.progress.waitingSince, n.progress.cause = time.Time{}, ""
-		n.setPhase(v1alpha1.NodeReady, remark)
+		n.progress.waitingSince = time.Time{}
+		if seen.verdict.State == readiness.Ready {
+			n.progress.explanation = explanation{}
+		}
+		n.setPhase(v1alpha1.NodeReady, cmp.Or(remark, verdict.Message))
 	case readiness.Failed:
-		n.fail(&Failure{Reason: ReasonNotReady, Message: message, Terminal: true})
+		n.fail(&Failure{Reason: ReasonNotReady, Message: verdict.Message, Terminal: true})
 		e.scheduleExplanation(n, seen)
+	case readiness.Degraded:
+		n.setPhase(v1alpha1.NodeDegraded, verdict.Message)
+		n.status.Reason = ReasonDegraded
+		e.scheduleExplanation(n, seen)
+		e.checkTimeout(n)
 	default:
-		n.setPhase(v1alpha1.NodeProgressing, message)
+		n.setPhase(v1alpha1.NodeProgressing, verdict.Message)
 		e.scheduleExplanation(n, seen)
 		e.checkTimeout(n)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -81,7 +82,7 @@ func (c *cluster) execute(r *run, a engine.Action, alive bool) engine.Outcome {
 		}
 		return engine.Outcome{Claims: inventory.ClaimsOn(r.owner, all)}
 	case engine.Explain:
-		return engine.Outcome{Message: "because"}
+		return engine.Outcome{Found: readiness.Verdict{Message: "because"}}
 	}
 	panic(a.Verb)
 }

@@ -34,8 +34,8 @@ type Status struct {
 	Version string
 	Wave    int
 	Phase   v1alpha1.NodePhase
-	// Reason is one of the Reason constants. It is "" unless the phase is Failed, or
-	// an object that left the graph stays for that reason.
+	// Reason is one of the Reason constants. It is "" unless the phase is Failed or
+	// Degraded, or an object that left the graph stays for that reason.
 	Reason string
 	// Message describes what the node waits for, or why it failed.
 	Message string

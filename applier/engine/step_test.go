@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -178,7 +179,7 @@ func TestReadinessTimeout(t *testing.T) {
 	}
 	b.now = b.last.Wake
 	b.expect("Explain a")
-	b.answer(Explain, Outcome{Message: "the image can't be pulled"})
+	b.answer(Explain, Outcome{Found: readiness.Verdict{Message: "the image can't be pulled"}})
 	b.now = b.now.Add(time.Second)
 	b.expect("")
 	b.wantShow("a Progressing: object.data.a == '2' is false: the image can't be pulled")

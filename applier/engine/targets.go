@@ -53,7 +53,7 @@ func (e *Engine) Tracked() []Target {
 // it to change.
 func (e *Engine) awaited(n *node) (Target, bool) {
 	switch n.status.Phase {
-	case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeFailed:
+	case v1alpha1.NodeProgressing, v1alpha1.NodeDegraded, v1alpha1.NodeWaiting, v1alpha1.NodeFailed:
 	case v1alpha1.NodeReady:
 		// Values that others read from it may change while they wait for something
 		// else.

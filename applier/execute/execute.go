@@ -13,12 +13,14 @@ package execute
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/applier/cause"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -46,7 +48,7 @@ type Executor struct {
 	// Claims returns the objects that other graphs list. Nil refuses the action.
 	Claims func(context.Context) (inventory.Claims, error)
 	// Explain returns why an object isn't ready. Nil means [cause.Find].
-	Explain func(context.Context, *unstructured.Unstructured) (string, error)
+	Explain func(context.Context, *unstructured.Unstructured) (readiness.Verdict, error)
 }
 
 // Do carries out one action and returns its outcome. It blocks until the request
@@ -79,8 +81,8 @@ func (x *Executor) Do(ctx context.Context, a engine.Action) engine.Outcome {
 			return engine.Outcome{Claims: claims, Err: err}
 		}
 	case engine.Explain:
-		message, err := x.explain(ctx, a.Object)
-		return engine.Outcome{Message: message, Err: err}
+		found, err := x.explain(ctx, a.Object)
+		return engine.Outcome{Found: found, Err: err}
 	}
 	return engine.Outcome{Err: fmt.Errorf("%s of %s isn't supported in this mode", a.Verb, a.Key)}
 }
@@ -100,9 +102,9 @@ func (x *Executor) Send(ctx context.Context, a engine.Action) engine.Outcome {
 	return o
 }
 
-func (x *Executor) explain(ctx context.Context, object *unstructured.Unstructured) (string, error) {
+func (x *Executor) explain(ctx context.Context, object *unstructured.Unstructured) (readiness.Verdict, error) {
 	if x.Explain != nil {
 		return x.Explain(ctx, object)
 	}
-	return cause.Find(ctx, x.Client, object)
+	return cause.Find(ctx, x.Client, object, time.Now())
 }

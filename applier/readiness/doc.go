@@ -11,11 +11,13 @@
 // if someone repairs it.
 //
 // A PersistentVolumeClaim of a storage class with volumeBindingMode
-// WaitForFirstConsumer is bound only when a Pod uses it. If that Pod is created
-// after the claim, the node needs the check Exists, or it is never ready.
+// WaitForFirstConsumer is ready while it is Pending: it is bound only when a Pod uses it,
+// and that Pod may wait for the claim. A Pending claim is [Undecided] until that mode is
+// known from its Events.
 //
 // The package evaluates the object alone and sends no requests. Why the Pods of a
-// Deployment don't start is found out by package cause.
+// Deployment don't start, and what Events tell about a claim, is found out by package
+// cause.
 //
 // # Adding a check
 //

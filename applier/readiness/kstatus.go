@@ -13,10 +13,10 @@ import (
 )
 
 // evaluateKstatus returns the verdict of kstatus with messages of our own. It is less
-// strict for DaemonSets, see [withoutRollout]. It is stricter in three cases: kstatus takes
-// a Pod that failed for Current, and also, depending on the order of its conditions, a
-// CustomResourceDefinition whose names aren't accepted; and it ignores that a condition was
-// written for an older generation.
+// strict for claims, see [pendingClaim], and for DaemonSets, see [withoutRollout]. It is stricter
+// in three cases: kstatus takes a Pod that failed for Current, and also, depending on the
+// order of its conditions, a CustomResourceDefinition whose names aren't accepted; and it
+// ignores that a condition was written for an older generation.
 func evaluateKstatus(object *unstructured.Unstructured) Verdict {
 	if c, ok := decisiveCondition(object); ok && c.stale {
 		return progressing("condition %s is of an older generation", c.kind)
@@ -40,14 +40,33 @@ func evaluateKstatus(object *unstructured.Unstructured) Verdict {
 		return Verdict{State: Ready}
 	case status.FailedStatus:
 		return failed("%s", kstatusMessage(object, result))
-	default:
-		return progressing("%s", kstatusMessage(object, result))
 	}
+	if object.GroupVersionKind().GroupKind() == claimKind && jsonvalue.Field(object.Object, "status", "phase") == "Pending" {
+		return pendingClaim(object)
+	}
+	return progressing("%s", kstatusMessage(object, result))
+}
+
+// FirstConsumer is the message of a PersistentVolumeClaim that is ready although no volume
+// is bound to it.
+const FirstConsumer = "exists, and gets its volume when a Pod that uses it starts (WaitForFirstConsumer)"
+
+// pendingClaim returns the verdict on a PersistentVolumeClaim that isn't bound yet. It is
+// ready if its StorageClass has the volumeBindingMode WaitForFirstConsumer: a volume is
+// bound to it only when a Pod uses it, and that Pod may wait for the claim. The
+// scheduler then records the node of the Pod in an annotation of the claim. Before
+// that, only Events tell about the mode.
+func pendingClaim(object *unstructured.Unstructured) Verdict {
+	if object.GetAnnotations()["volume.kubernetes.io/selected-node"] != "" {
+		return Verdict{Ready, FirstConsumer}
+	}
+	return Verdict{Undecided, "is Pending, not Bound"}
 }
 
 // The kinds that need more than kstatus, see [evaluateKstatus].
 var (
 	podKind        = schema.GroupKind{Kind: "Pod"}
+	claimKind      = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	definitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
 
@@ -145,7 +164,7 @@ func kindMessage(object *unstructured.Unstructured, reason, message string) (str
 		return "hasn't started yet", true
 	case definitionKind:
 		return definitionText(object), true
-	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+	case claimKind:
 		if phase, _ := jsonvalue.Field(object.Object, "status", "phase").(string); phase != "" {
 			return "is " + phase + ", not Bound", true
 		}

@@ -14,13 +14,19 @@ const (
 	Ready       State = "Ready"
 	Progressing State = "Progressing"
 	Failed      State = "Failed"
+	// Undecided objects don't tell whether they are ready. They aren't, unless package
+	// cause finds that out from their Events.
+	Undecided State = "Undecided"
+	// Degraded objects aren't ready because their Pods fail again and again. Only package
+	// cause finds that out.
+	Degraded State = "Degraded"
 )
 
 // Verdict is the result of evaluating an object.
 type Verdict struct {
 	State State
 	// Message is one short line with the reason why the object isn't ready. It is empty if
-	// the object is ready.
+	// the object is ready without a remark.
 	Message string
 }
 

@@ -56,7 +56,7 @@ type change struct {
 	Object objectRef `json:"object"`
 	// Wave counts from 1.
 	Wave int `json:"wave"`
-	// Phase of a node is Pending, Blocked, Waiting, Applying, Progressing, Ready or
+	// Phase of a node is Pending, Blocked, Waiting, Applying, Progressing, Degraded, Ready or
 	// Failed. Phase of an object that left is Pending, Deleting, Gone or Failed.
 	Phase v1alpha1.NodePhase `json:"phase"`
 	// Op is the operation on the object: created, configured, unchanged, adopted, recreated,

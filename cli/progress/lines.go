@@ -94,7 +94,7 @@ func news(was said, s engine.Status) (is said, lines []string) {
 		if !strings.Contains(s.Message, "held by") {
 			return is, lines // without a finalizer, the object is gone in a moment
 		}
-	case v1alpha1.NodeGone, v1alpha1.NodeWaiting, v1alpha1.NodeProgressing, v1alpha1.NodeFailed:
+	case v1alpha1.NodeGone, v1alpha1.NodeWaiting, v1alpha1.NodeProgressing, v1alpha1.NodeDegraded, v1alpha1.NodeFailed:
 	}
 	if text != was.state {
 		is.state = text

@@ -218,7 +218,7 @@ func (r *row) active() bool {
 	switch r.status.Phase {
 	case v1alpha1.NodePending, v1alpha1.NodeBlocked, v1alpha1.NodeReady, v1alpha1.NodeGone:
 		return false
-	case v1alpha1.NodeApplying, v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeFailed, v1alpha1.NodeDeleting:
+	case v1alpha1.NodeApplying, v1alpha1.NodeProgressing, v1alpha1.NodeDegraded, v1alpha1.NodeWaiting, v1alpha1.NodeFailed, v1alpha1.NodeDeleting:
 	}
 	return true
 }

@@ -169,7 +169,9 @@ func (l *Live) Show(s *applier.State) {
 	switch {
 	case s.Ready:
 		b.observed.style = style.Green
-	case slices.ContainsFunc(s.Nodes, func(n applier.NodeState) bool { return n.Phase == v1alpha1.NodeFailed }):
+	case slices.ContainsFunc(s.Nodes, func(n applier.NodeState) bool {
+		return n.Phase == v1alpha1.NodeFailed || n.Phase == v1alpha1.NodeDegraded
+	}):
 		b.observed.style = style.Red
 	}
 	b.rows, b.index = nil, map[string]*row{}

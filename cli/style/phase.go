@@ -16,7 +16,7 @@ func Phase(phase v1alpha1.NodePhase) PhaseStyle {
 	switch phase {
 	case v1alpha1.NodeReady:
 		return PhaseStyle{"✓", Green, "palegreen"}
-	case v1alpha1.NodeFailed:
+	case v1alpha1.NodeFailed, v1alpha1.NodeDegraded:
 		return PhaseStyle{"✗", Red, "salmon"}
 	case v1alpha1.NodeApplying, v1alpha1.NodeProgressing:
 		return PhaseStyle{"▸", Yellow, "khaki"}

@@ -40,6 +40,8 @@ func TestInstalled(t *testing.T) {
 		{"samples", checkSamples},
 		{"least privilege", checkPrivilege},
 		{"metrics", checkMetrics},
+		{"first consumer", checkFirstConsumer},
+		{"degraded", checkDegraded},
 		{"lease", checkLease}, // ends the program
 	} {
 		if !t.Run(test.name, func(t *testing.T) { test.run(t, c, p) }) {

@@ -40,7 +40,8 @@ type sourceKey struct {
 type graphState struct {
 	observed  int64  // generation
 	requested string // the request for a reconciliation that was handled
-	// ready and failed count the nodes of the observed generation.
+	// ready and failed count the nodes of the observed generation. Degraded nodes count as
+	// failed.
 	ready, failed int
 	// failure is the first failed node in the order of the spec, or nil.
 	failure *firstFailure
@@ -166,7 +167,7 @@ func (v *graphView) countNodes(ids []string, states map[string]v1alpha1.NodeStat
 		switch {
 		case state.Phase == v1alpha1.NodeReady, !listed && len(states) == v1alpha1.MaxNodeStates:
 			v.state.ready++
-		case state.Phase == v1alpha1.NodeFailed:
+		case state.Phase == v1alpha1.NodeFailed, state.Phase == v1alpha1.NodeDegraded:
 			if v.state.failed++; v.state.failure == nil {
 				v.state.failure = &firstFailure{Node: id, Message: state.Message}
 			}

@@ -40,7 +40,9 @@ func (t *task) show(s situation) {
 		m.digest = g.platform.Digest
 		if c := g.state.condition; g.current() && c != nil {
 			m.ready = c.Status == metav1.ConditionTrue
-			m.failed = !m.ready && (g.state.stalled || g.state.failed > 0)
+			// A rollout is halted for good, and a degraded instance may become ready by itself.
+			degraded := c.Reason == string(v1alpha1.NodeDegraded)
+			m.failed = !m.ready && (g.state.stalled || g.state.failed > 0 && !degraded)
 			m.message = c.Message
 			if g.state.failure != nil {
 				m.message = "node " + g.state.failure.Node + ": " + g.state.failure.Message

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"cmp"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +22,7 @@ const (
 	phaseRendering = "Rendering"
 	// phaseReady instances have only objects that are ready.
 	phaseReady = "Ready"
-	// phaseFailed instances were refused, or have an object that failed.
+	// phaseFailed instances were refused, or have an object that failed or is degraded.
 	phaseFailed = "Failed"
 )
 
@@ -52,15 +53,15 @@ const (
 
 // status is the part of an instance's status that every generated kind has.
 type status struct {
-	Phase                  string             `json:"phase,omitempty"`
-	ObservedGeneration     int64              `json:"observedGeneration,omitempty"`
-	LastHandledReconcileAt string             `json:"lastHandledReconcileAt,omitempty"`
-	ResourceGraphRef       *graphRef          `json:"resourceGraphRef,omitempty"`
-	Module                 *moduleRef         `json:"module,omitempty"`
-	Nodes                  *nodeCounts        `json:"nodes,omitempty"`
-	FirstFailure           *firstFailure      `json:"firstFailure,omitempty"`
-	Outputs                map[string]any     `json:"outputs,omitempty"`
-	Conditions             []metav1.Condition `json:"conditions,omitempty"`
+	Phase                  string               `json:"phase,omitempty"`
+	ObservedGeneration     int64                `json:"observedGeneration,omitempty"`
+	LastHandledReconcileAt string               `json:"lastHandledReconcileAt,omitempty"`
+	ResourceGraphRef       *graphRef            `json:"resourceGraphRef,omitempty"`
+	Module                 *moduleRef           `json:"module,omitempty"`
+	Nodes                  *v1alpha1.NodeCounts `json:"nodes,omitempty"`
+	FirstFailure           *firstFailure        `json:"firstFailure,omitempty"`
+	Outputs                map[string]any       `json:"outputs,omitempty"`
+	Conditions             []metav1.Condition   `json:"conditions,omitempty"`
 	// Own are the fields of the module's #Status that have outputs. See ownstatus.go.
 	Own map[string]any `json:"-"`
 }
@@ -75,13 +76,6 @@ type graphRef struct {
 type moduleRef struct {
 	Digest  string `json:"digest,omitempty"`
 	Version string `json:"version,omitempty"`
-}
-
-// nodeCounts counts the nodes of the graph.
-type nodeCounts struct {
-	Total  int64 `json:"total"`
-	Ready  int64 `json:"ready"`
-	Failed int64 `json:"failed"`
 }
 
 // firstFailure is the first node that failed, in the order of the graph.
@@ -152,7 +146,9 @@ func (next *status) describe(g *graphView) {
 	}
 	next.ResourceGraphRef = &graphRef{Name: g.Name, Namespace: g.Namespace}
 	next.Module = &moduleRef{Digest: g.platform.Digest, Version: g.platform.Version}
-	next.Nodes = &nodeCounts{Total: int64(g.total), Ready: int64(g.state.ready), Failed: int64(g.state.failed)}
+	next.Nodes = &v1alpha1.NodeCounts{
+		Total: g.total, Ready: g.state.ready, Failed: g.state.failed, Summary: fmt.Sprintf("%d/%d", g.state.ready, g.total),
+	}
 	next.FirstFailure, next.Outputs = g.state.failure, g.state.outputs
 }
 

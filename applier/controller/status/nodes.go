@@ -16,6 +16,22 @@ func nodesOf(statuses []engine.Status) []engine.Status {
 	return slices.DeleteFunc(slices.Clone(statuses), func(s engine.Status) bool { return s.ID == "" })
 }
 
+// countNodes returns the numbers of nodes.
+func countNodes(statuses []engine.Status) *v1alpha1.NodeCounts {
+	n := &v1alpha1.NodeCounts{}
+	for _, s := range nodesOf(statuses) {
+		n.Total++
+		switch s.Phase {
+		case v1alpha1.NodeReady:
+			n.Ready++
+		case v1alpha1.NodeFailed, v1alpha1.NodeDegraded:
+			n.Failed++
+		}
+	}
+	n.Summary = fmt.Sprintf("%d/%d", n.Ready, n.Total)
+	return n
+}
+
 // nodeStates returns the states of the nodes. If there are more than a status
 // holds, nodes that aren't ready take precedence.
 //

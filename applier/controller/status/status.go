@@ -71,6 +71,7 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 	}
 	omitted := "" // why outputs are missing
 	if !r.Deleting {
+		next.Nodes = countNodes(r.Nodes)
 		next.NodeStates = nodeStates(r.Nodes, r.Stored.NodeStates)
 		if r.Phase == engine.Completed {
 			next.Outputs, omitted = outputs(r.Outputs())
@@ -246,7 +247,7 @@ func leaving(statuses []engine.Status) string {
 }
 
 // summary returns a line about the progress of a graph, and the reason of the
-// first failure; the reason is empty if no node failed. The line counts nodes and
+// first failure. Without one, the reason is Degraded if a node is, or else empty. The line counts nodes and
 // explains the first three that aren't ready, failures first:
 //
 //	1 of 3 ready; web: ImagePullBackOff; cache: waiting
@@ -255,6 +256,7 @@ func leaving(statuses []engine.Status) string {
 // as they exist.
 func summary(statuses []engine.Status) (reason, message string) {
 	ready, nodes := 0, 0
+	degraded := "" // the reason if no node failed
 	var failed, waiting []string
 	for _, s := range statuses {
 		name := s.ID
@@ -273,6 +275,9 @@ func summary(statuses []engine.Status) (reason, message string) {
 		case v1alpha1.NodeFailed:
 			reason = cmp.Or(reason, s.Reason)
 			failed = append(failed, text)
+		case v1alpha1.NodeDegraded:
+			degraded = s.Reason
+			failed = append(failed, text)
 		case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeDeleting:
 			waiting = append(waiting, text)
 		}
@@ -284,5 +289,5 @@ func summary(statuses []engine.Status) (reason, message string) {
 	if details := joinFirst(slices.Concat(failed, waiting)); details != "" {
 		parts = append(parts, details)
 	}
-	return reason, strings.Join(parts, "; ")
+	return cmp.Or(reason, degraded), strings.Join(parts, "; ")
 }

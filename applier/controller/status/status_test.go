@@ -2,10 +2,12 @@ package status
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -107,6 +109,34 @@ func TestSharedFailureIsWrittenOnce(t *testing.T) {
 	for id, want := range map[string]string{"a": "the inventory can't be written: no", "b": "as node a", "c": "as node a"} {
 		if got := states[id].Message; got != want {
 			t.Errorf("%s: %s; want %s", id, got, want)
+		}
+	}
+}
+
+// A graph with a degraded node isn't ready. It is still being reconciled, because the node may
+// become ready by itself. The reason of a failure takes precedence.
+func TestDegraded(t *testing.T) {
+	degraded := engine.Status{ID: "a", Phase: v1alpha1.NodeDegraded, Reason: engine.ReasonDegraded, Message: "0 of 1 replica available: it crashes"}
+	failed := engine.Status{ID: "b", Phase: v1alpha1.NodeFailed, Reason: engine.ReasonConflict, Message: "conflict"}
+	nodes := []engine.Status{degraded, {ID: "c", Phase: v1alpha1.NodeReady}, {Phase: v1alpha1.NodeDeleting, Message: "leaves"}}
+	for _, test := range []struct {
+		nodes           []engine.Status
+		reason, message string
+		counts          v1alpha1.NodeCounts
+	}{
+		{nodes, "Degraded", "1 of 2 ready; a: 0 of 1 replica available: it crashes; ", v1alpha1.NodeCounts{Total: 2, Ready: 1, Failed: 1, Summary: "1/2"}},
+		{append(nodes, failed), "Conflict", "1 of 3 ready; a: 0 of 1 replica available: it crashes; b: conflict; ", v1alpha1.NodeCounts{Total: 3, Ready: 1, Failed: 2, Summary: "1/3"}},
+	} {
+		s := Run{Base: Base{Graph: &v1alpha1.ResourceGraph{}, Stored: &v1alpha1.ResourceGraphStatus{}}, Phase: engine.Executing, Nodes: test.nodes}.Status()
+		ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+		if ready.Status != metav1.ConditionFalse || ready.Reason != test.reason || !strings.HasPrefix(ready.Message, test.message) {
+			t.Errorf("%+v", ready)
+		}
+		if !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionReconciling) {
+			t.Error("isn't reconciling")
+		}
+		if diff := cmp.Diff(&test.counts, s.Nodes); diff != "" {
+			t.Errorf("nodes (-want +got):\n%s", diff)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
-	"github.com/pequod-io/pequod/applier/cause"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -23,9 +22,7 @@ type State string
 // describe the last run of a graph without one: the state of its objects is unknown until they
 // are read, see [Summary.Observe].
 const (
-	Failed State = "failed"
-	// Degraded is the state of a graph with a node that can't become ready by waiting, such as a
-	// crash loop or a missing image.
+	Failed      State = "failed"
 	Degraded    State = "degraded"
 	Progressing State = "progressing"
 	Deleting    State = "deleting"
@@ -126,37 +123,27 @@ func stateOf(rg *v1alpha1.ResourceGraph) State {
 		return Pending
 	case rg.Status.ObservedGeneration != rg.Generation:
 		return Progressing
-	case isDegraded(rg):
-		return Degraded
 	case rg.Status.Phase == v1alpha1.GraphFailed, meta.IsStatusConditionTrue(rg.Status.Conditions, v1alpha1.ConditionStalled):
 		return Failed
 	case rg.Status.Phase == v1alpha1.GraphCompleted:
 		return Ready
+	case rg.Status.Phase == v1alpha1.GraphExecuting && hasDegraded(rg.Status.NodeStates):
+		return Degraded
 	case rg.Status.Phase == v1alpha1.GraphExecuting:
 		return Progressing
 	}
 	return Pending
 }
 
-// isDegraded reports whether the applier calls a graph degraded, or a node of a graph in progress has
-// a cause that time doesn't cure.
-func isDegraded(rg *v1alpha1.ResourceGraph) bool {
-	if c := meta.FindStatusCondition(rg.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Reason == reasonDegraded {
-		return true
-	}
-	if rg.Status.Phase != v1alpha1.GraphExecuting {
-		return false
-	}
-	for _, n := range rg.Status.NodeStates {
-		if n.Phase == v1alpha1.NodeProgressing && cause.Lasting(n.Message) {
+// hasDegraded reports whether one of the nodes is degraded.
+func hasDegraded(nodes map[string]v1alpha1.NodeState) bool {
+	for _, n := range nodes {
+		if n.Phase == v1alpha1.NodeDegraded {
 			return true
 		}
 	}
 	return false
 }
-
-// reasonDegraded is the reason of the condition Ready of a degraded graph.
-const reasonDegraded = "Degraded"
 
 // ofInventory returns the summary of a graph that only the command line executes.
 func ofInventory(inv *inventory.Inventory) Summary {
@@ -187,7 +174,7 @@ func (s *Summary) Observe(state *applier.State) {
 			continue
 		case n.Phase == v1alpha1.NodeFailed:
 			of = Failed
-		case cause.Lasting(n.Message):
+		case n.Phase == v1alpha1.NodeDegraded:
 			of = Degraded
 		}
 		if of.rank() < s.State.rank() {

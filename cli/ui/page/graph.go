@@ -113,6 +113,10 @@ func newView(g Graph) view {
 			v.ReadyNodes++
 		case v1alpha1.NodeFailed:
 			v.Word, v.Class = "failed", "failed"
+		case v1alpha1.NodeDegraded:
+			if v.Class != "failed" {
+				v.Word, v.Class = "degraded", "degraded"
+			}
 		}
 		v.Rows = append(v.Rows, r)
 	}
@@ -197,7 +201,7 @@ func mark(r row) drawing.Mark {
 	switch r.Phase {
 	case v1alpha1.NodeReady:
 		return drawing.Ready
-	case v1alpha1.NodeFailed:
+	case v1alpha1.NodeFailed, v1alpha1.NodeDegraded:
 		return drawing.Failed
 	case v1alpha1.NodeApplying:
 		return drawing.Applying

@@ -34,7 +34,7 @@ func drawn(rows []row) []int {
 		}
 	}
 	for _, wanted := range []func(row) bool{
-		func(r row) bool { return r.Phase == v1alpha1.NodeFailed },
+		func(r row) bool { return r.Phase == v1alpha1.NodeFailed || r.Phase == v1alpha1.NodeDegraded },
 		// A node that blocks others comes before those that it blocks.
 		func(r row) bool { return r.Phase != v1alpha1.NodeReady && len(r.Blocks) > 0 },
 		func(r row) bool { return r.Phase != v1alpha1.NodeReady },
