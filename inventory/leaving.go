@@ -65,6 +65,13 @@ func Survivors(entries, desired []Entry, gone []Key) []Entry {
 	return survivors
 }
 
+// Outside returns a copy of the inventory without the objects of a namespace.
+func (inv *Inventory) Outside(namespace string) *Inventory {
+	outside := *inv
+	outside.Entries = slices.DeleteFunc(slices.Clone(inv.Entries), func(e Entry) bool { return e.Namespace == namespace })
+	return &outside
+}
+
 // Kept returns the known UIDs of the desired objects. An object with one of these
 // UIDs must never be deleted, whatever an entry says.
 func Kept(entries, desired []Entry) map[types.UID]bool { return indexDesired(entries, desired).uids }

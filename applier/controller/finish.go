@@ -205,7 +205,7 @@ func (r *run) finalize() {
 	}
 	r.requests.start(func(ctx context.Context) func() {
 		var err error
-		if owned != nil {
+		if owned != nil && !r.terminating {
 			err = r.inventories.RemoveConfigMaps(ctx, owned)
 		}
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller"
 	"github.com/pequod-io/pequod/applier/rbac"
 	"github.com/pequod-io/pequod/test/harness"
 )
@@ -320,6 +321,33 @@ func TestAccountIsDeletedAfterItsRights(t *testing.T) {
 			b.wantExists(true, "v1", "ConfigMap", "a")
 		})
 	}
+}
+
+// If the account of a graph is in another namespace, it stays when the namespace of the graph is
+// deleted, but its rights are gone. The objects of the graph go with the namespace, so that
+// nothing waits for their deletion.
+func TestNamespaceIsDeletedWithTheRights(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	account := b.transformAccount()
+	b.options = controller.Options{Namespace: b.Namespace, Operator: &controller.Operator{
+		Account: func(*v1alpha1.ResourceGraph) (types.NamespacedName, error) { return account, nil },
+	}}
+	b.start(b.Config)
+	b.apply(operated(b.rendered("web", nodes(configMap("a", "a", "1")))))
+	b.ready("web")
+	// The object stays until the graph is gone, whatever the namespace controller does first.
+	b.patch("v1", "ConfigMap", "a", "somebody", `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	if err := b.Client.RbacV1().RoleBindings(b.Namespace).Delete(t.Context(), "transform", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.remove("web")
+	b.until("web", condition("Stalled", "True", "DeletionFailed", "is forbidden"))
+	if err := b.Client.CoreV1().Namespaces().Delete(t.Context(), b.Namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("web")
+	b.patch("v1", "ConfigMap", "a", "somebody", `{"metadata":{"finalizers":null}}`)
 }
 
 func TestObjectsOfOthers(t *testing.T) {

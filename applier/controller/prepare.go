@@ -20,6 +20,9 @@ import (
 func (r *run) prepare(graph *v1alpha1.ResourceGraph) {
 	r.requests.begin(func(ctx context.Context) func() {
 		p, err := r.readPrerequisites(ctx, r.host.Owner(), r.goal.verb, graph)
+		if err == nil && r.lackedRights {
+			p.terminating = r.graphs.NamespaceTerminating(ctx, p.graph.Namespace)
+		}
 		return func() {
 			if err == nil && p.destination != nil && !r.ended() {
 				r.identify(p)
@@ -124,7 +127,10 @@ func (r *run) prepared(p *prerequisites, err error) {
 	r.host.setAccount(p.account, p.destination)
 	r.host.watchSecret(p.secret)
 	r.graph, r.status.stored = p.graph, p.graph.Status
-	r.inventories, r.inventory, r.past = p.inventories, p.inventory, p.past
+	r.inventories, r.inventory, r.past, r.terminating = p.inventories, p.inventory, p.past, p.terminating
+	if r.terminating && r.inventory != nil && p.destination == nil {
+		r.inventory = r.inventory.Outside(p.graph.Namespace) // the others go with the namespace
+	}
 	if owned, ok := r.host.unrecordedGraph(p.graph.UID); ok && r.past == inventoryLost {
 		r.past, r.inventory.Entries = executedBefore, owned
 	}

@@ -43,6 +43,10 @@ type prerequisites struct {
 	// stalled for reason until it is changed or its account is created.
 	reason, message string
 
+	// terminating is set if the namespace of the graph is known to be deleted, with the
+	// rights of the account and all objects in it.
+	terminating bool
+
 	inventories *stored.Store
 	inventory   *inventory.Inventory
 	past        past

@@ -21,19 +21,21 @@ import (
 // because the goal has changed.
 type run struct {
 	*services
-	host      host
-	goal      goal
-	requested string // the annotation that asks for a reconciliation
-	began     time.Time
-	phase     phase
-	objects   *objects
-	requests  requests
+	host         host
+	goal         goal
+	requested    string // the annotation that asks for a reconciliation
+	lackedRights bool   // the last try to delete the graph failed because its account lacks rights
+	began        time.Time
+	phase        phase
+	objects      *objects
+	requests     requests
 
 	// The prerequisites; nil until phase executing or publishing.
 	graph       *v1alpha1.ResourceGraph
 	inventories *stored.Store // as the graph's account
 	inventory   *inventory.Inventory
 	past        past
+	terminating bool // see prerequisites
 	executor    *execute.Executor
 	engine      *engine.Engine // nil until phase executing
 

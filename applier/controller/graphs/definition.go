@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -74,4 +75,16 @@ func (c *Client) DefinitionTerminating(ctx context.Context) (bool, error) {
 		err = json.Unmarshal(raw, &answer)
 		return answer.DeletionTimestamp != nil, err
 	})
+}
+
+// NamespaceTerminating reports whether a namespace is known to be deleted. The applier may
+// not read namespaces, but it may create Events: the API server refuses that in a namespace
+// which is being deleted, also in a dry run.
+func (c *Client) NamespaceTerminating(ctx context.Context, namespace string) bool {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	body := []byte(`{"apiVersion":"v1","kind":"Event","metadata":{"generateName":"pequod-"},"involvedObject":{"namespace":"` + namespace + `"}}`)
+	err := c.raw.Post().AbsPath("/api/v1/namespaces", namespace, "events").Param("dryRun", metav1.DryRunAll).
+		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+	return apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
