@@ -102,7 +102,7 @@ func seen(t *testing.T, name string) roles.Needs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	needs, err := roles.Seen(samples, func(kind schema.GroupKind) (rbac.Resource, error) {
+	needs, err := roles.Seen(samples, "", func(kind schema.GroupKind) (rbac.Resource, error) {
 		if resource, ok := kinds()[kind]; ok {
 			return resource, nil
 		}
