@@ -10,7 +10,7 @@ import (
 // sizes are the limits of the programs in bytes. A library that needs more than is
 // left must be worth it: docs/dependencies.md has the cost of each.
 var sizes = map[string]int64{
-	"pequod-applier": 42_000_000,
+	"pequod-applier": 43_500_000,
 }
 
 // TestSizes builds the programs for the platform of most clusters, with the flags of
