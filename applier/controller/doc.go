@@ -23,7 +23,8 @@
 //     the engine's snapshot if nothing has to be done. Package share watches them.
 //   - destinations.go has the other clusters of graphs with spec.kubeConfig;
 //     kubeconfig.go and driversecret.go read and watch the Secrets that lead there.
-//   - retries.go decides when a graph that failed is tried again.
+//   - retries.go decides when a graph that failed is tried again; accountevent.go has the
+//     changes that it may wait for.
 //
 // Requests for a graph's objects are made as the graph's service account,
 // requests for graphs and Events as the applier.

@@ -118,21 +118,6 @@ func (r *run) stall(reason, message string) {
 	})
 }
 
-// awaitedBy returns the event of the account that ends a stall for a reason.
-func awaitedBy(reason string) accountEvent {
-	switch reason {
-	case reasonAccountMissing:
-		return accountCreated
-	case reasonAccountRefused:
-		return accountAllowed
-	case reasonKubeConfigMissing, reasonKubeConfigRefused, reasonKubeConfigInvalid, reasonClusterChanged:
-		return kubeConfigChanged
-	case reasonClusterUnavailable:
-		return clusterKnown
-	}
-	return noAccountEvent
-}
-
 // advice returns what ends the message of a graph that failed for good: how to bring
 // about what it awaits, and when it is tried again. The text doesn't change with each try,
 // so that a graph which fails as before causes no writes.

@@ -76,7 +76,7 @@ func (s *services) readClaimant(ctx context.Context, owner inventory.Owner, dest
 	if problems := graph.Check(rg); len(problems) > 0 {
 		return claimant{reason: "it isn't valid"}, nil
 	}
-	p := &prerequisites{graph: rg}
+	p := &prerequisites{inputs: inputs{graph: rg}}
 	if err := s.findAccount(ctx, p, false); err != nil {
 		return claimant{}, err
 	}

@@ -126,8 +126,7 @@ func (r *run) prepared(p *prerequisites, err error) {
 	r.host.graphRead(p.version)
 	r.host.setAccount(p.account, p.destination)
 	r.host.watchSecret(p.secret)
-	r.graph, r.status.stored = p.graph, p.graph.Status
-	r.inventories, r.inventory, r.past, r.terminating = p.inventories, p.inventory, p.past, p.terminating
+	r.inputs, r.status.stored = p.inputs, p.graph.Status
 	if r.terminating && r.inventory != nil && p.destination == nil {
 		r.inventory = r.inventory.Outside(p.graph.Namespace) // the others go with the namespace
 	}

@@ -25,9 +25,21 @@ const (
 	inventoryLost              // one has, or began to, but there is no inventory
 )
 
-// prerequisites are the inputs of a run.
+// inputs are the part of the prerequisites that a run keeps.
+type inputs struct {
+	graph *v1alpha1.ResourceGraph
+	// terminating is set if the namespace of the graph is known to be deleted, with the
+	// rights of the account and all objects in it.
+	terminating bool
+
+	inventories *stored.Store // as the graph's account
+	inventory   *inventory.Inventory
+	past        past
+}
+
+// prerequisites are what a run reads before it begins.
 type prerequisites struct {
-	graph   *v1alpha1.ResourceGraph
+	inputs
 	version string // of the graph; newer than graph if the finalizer was added
 
 	account share.Account
@@ -42,14 +54,6 @@ type prerequisites struct {
 	// that is being deleted is then abandoned: its objects stay. Any other graph is
 	// stalled for reason until it is changed or its account is created.
 	reason, message string
-
-	// terminating is set if the namespace of the graph is known to be deleted, with the
-	// rights of the account and all objects in it.
-	terminating bool
-
-	inventories *stored.Store
-	inventory   *inventory.Inventory
-	past        past
 }
 
 // readPrerequisites reads what a run needs, and adds the finalizer to a graph
@@ -66,7 +70,7 @@ func (s *services) readPrerequisites(
 			return nil, err
 		}
 	}
-	p := &prerequisites{graph: graph, version: graph.ResourceVersion}
+	p := &prerequisites{inputs: inputs{graph: graph}, version: graph.ResourceVersion}
 	if v == verbSuspend {
 		return p, nil // nothing but the status is written
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
 	"github.com/pequod-io/pequod/inventory"
-	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // run is one attempt to reach a goal: an execution of a graph, or its deletion.
@@ -30,14 +29,10 @@ type run struct {
 	objects      *objects
 	requests     requests
 
-	// The prerequisites; nil until phase executing or publishing.
-	graph       *v1alpha1.ResourceGraph
-	inventories *stored.Store // as the graph's account
-	inventory   *inventory.Inventory
-	past        past
-	terminating bool // see prerequisites
-	executor    *execute.Executor
-	engine      *engine.Engine // nil until phase executing
+	// The prerequisites; zero until phase executing or publishing.
+	inputs
+	executor *execute.Executor
+	engine   *engine.Engine // nil until phase executing
 
 	status   statusWriter
 	report   *reporter

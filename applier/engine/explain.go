@@ -5,35 +5,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/readiness"
 )
-
-// explanation is what Explain found out about the object with a UID.
-type explanation struct {
-	readiness.Verdict
-	uid types.UID
-}
-
-// complete returns the verdict on an object with what is known from its explanation. The
-// explanation decides the state of an undecided verdict, and makes a progressing one degraded.
-func (x explanation) complete(seen *observation) readiness.Verdict {
-	v := seen.verdict
-	switch {
-	case x.uid != seen.uid || v.State == readiness.Ready:
-		return v
-	case v.State == readiness.Undecided && x.State == readiness.Ready:
-		return x.Verdict
-	case v.State == readiness.Progressing && x.State == readiness.Degraded:
-		v.State = readiness.Degraded
-	}
-	if x.Message != "" {
-		v.Message += ": " + x.Message
-	}
-	return v
-}
 
 // maxExplanations limits the Explain actions of one ExplainInterval. Each costs
 // several requests, and users don't read hundreds of causes.

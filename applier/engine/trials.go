@@ -34,8 +34,9 @@ func record(all *map[inventory.Key]*failed, key inventory.Key, f *Failure, read 
 	before.last, before.read, before.chosen = f, read, false
 }
 
-// choose chooses the objects to try again that were chosen the longest time ago. An object that isn't tried then, for example because it is
-// blocked, has had its turn, so that it doesn't keep others from theirs.
+// choose chooses the objects to try again that were chosen the longest time ago. An object
+// that isn't tried then, for example because it is blocked, has had its turn, so that it
+// doesn't keep others from theirs.
 func (d *Damper) choose(from map[inventory.Key]*failed, most int) {
 	keys := slices.SortedFunc(maps.Keys(from), func(a, b inventory.Key) int {
 		return cmp.Or(cmp.Compare(from[a].turn, from[b].turn), a.Compare(b))

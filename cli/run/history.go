@@ -222,6 +222,3 @@ func historyRow(r *v1alpha1.Revision, wide bool) []string {
 	}
 	return row
 }
-
-// orNone returns the text of a column; entries of older versions lack some.
-func orNone(text string) string { return cmp.Or(text, "<none>") }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
@@ -222,11 +221,6 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, given statu
 		})
 	}
 	return a, states, g.Wait()
-}
-
-// graphName returns a graph as kubectl names it.
-func graphName(name string) string {
-	return kube.ResourceName(v1alpha1.GroupVersion.Group, "ResourceGraph", name)
 }
 
 // write prints a report in the format of -o. nodes are the Actions, Monitors and Receivers of the

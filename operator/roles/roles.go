@@ -138,12 +138,12 @@ func Escalates(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "attempting to grant RBAC permissions")
 }
 
-// ForManager returns a ClusterRole that gives a manager the rights that it must have to grant the rules
-// to a Transform, in one line of JSON.
-func ForManager(transform types.NamespacedName, rules []rbacv1.PolicyRule) string {
+// ForManager returns a ClusterRole that gives the manager the rules, in one line of JSON. name ends
+// its name.
+func ForManager(name string, rules []rbacv1.PolicyRule) string {
 	role, err := json.Marshal(&rbacv1.ClusterRole{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
-		ObjectMeta: metav1.ObjectMeta{Name: "pequod-manager-" + transform.Name, Labels: map[string]string{v1alpha1.Prefix + "aggregate-to-manager": "true"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "pequod-manager-" + name, Labels: map[string]string{v1alpha1.LabelAggregateManager: "true"}},
 		Rules:      rules,
 	})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -46,7 +45,7 @@ func TestManaged(t *testing.T) {
 // TestForManager reads the ClusterRole of a message: the manager gets the rules by its label.
 func TestForManager(t *testing.T) {
 	rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}}
-	text := roles.ForManager(types.NamespacedName{Namespace: "pequod-system", Name: "database"}, rules)
+	text := roles.ForManager("database", rules)
 	var role rbacv1.ClusterRole
 	if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil || strings.Contains(text, "\n") {
 		t.Fatalf("%v: %s", err, text)

@@ -3,12 +3,9 @@ package transform
 import (
 	"context"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/definitions"
 )
@@ -52,10 +49,4 @@ func (s *session) endConversion(ctx context.Context) error {
 		return err
 	}
 	return client.IgnoreNotFound(definitions.EndConversion(ctx, s.client, live))
-}
-
-// ofConfiguration returns all Transforms: the CRD of each may have the conversion that follows
-// from a configuration.
-func (r *reconciler) ofConfiguration(ctx context.Context, _ *admissionregistrationv1.ValidatingWebhookConfiguration) []reconcile.Request {
-	return r.those(ctx, func(*v1alpha1.Transform) bool { return true })
 }

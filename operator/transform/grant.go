@@ -34,7 +34,7 @@ func (s *session) grant(ctx context.Context) (*blocked, error) {
 		return nil, err
 	}
 	if err := s.roles.Apply(ctx, s.key, grants); roles.Escalates(err) {
-		return s.refuseRights(err.Error() + "; to let it, apply this ClusterRole: " + roles.ForManager(s.key, grants.Rules)), nil
+		return s.refuseRights(err.Error() + "; to let it, apply this ClusterRole: " + roles.ForManager(s.key.Name, grants.Rules)), nil
 	} else if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,8 +16,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // instances counts the instances of kinds, by watches of their metadata. Only kinds whose
@@ -95,43 +92,6 @@ func listed(ctx context.Context, informer cache.Informer, kind schema.GroupVersi
 		return fmt.Errorf("the instances of %s %w", kind.Kind, errNotListed)
 	}
 	return nil
-}
-
-// listingPatience is how long the instances of a platform may not be listed before the status of
-// its Transform shows it: the manager has just started, or the API server is away for a moment.
-const listingPatience = 10 * time.Second
-
-// unlisted returns the block for a platform whose instances can't be listed, or how long to wait
-// for it before it counts. Both are zero if they are listed.
-func (s *session) unlisted() (*blocked, time.Duration) {
-	if s.Listing == nil {
-		return nil, 0
-	}
-	listing, names := s.Listing(s.key), s.p.loaded.Names
-	if listing.Err == nil {
-		return nil, 0
-	}
-	resource := schema.GroupResource{Group: names.Group, Resource: names.Plural}
-	if apierrors.IsForbidden(listing.Err) {
-		return forbidden(resource, listing.Err.Error()), 0
-	}
-	if wait := listingPatience - time.Since(listing.Since); wait > 0 {
-		return nil, wait
-	}
-	return s.notListed(v1alpha1.ConditionReady, resource), 0
-}
-
-// notListed returns the block of a step for instances that can't be listed for a reason that may
-// pass.
-func (s *session) notListed(condition string, resource schema.GroupResource) *blocked {
-	cause := "the API server doesn't answer"
-	if s.Listing != nil {
-		if err := s.Listing(s.key).Err; err != nil {
-			cause = err.Error()
-		}
-	}
-	return &blocked{condition: condition, reason: reasonNotListed, after: listPatience, message: "the instances can't be listed, which is repeated: " + cause +
-		"; see kubectl get " + resource.String() + " -A"}
 }
 
 // handle adds a handler to the informer of a kind, unless it has one.

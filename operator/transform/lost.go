@@ -119,10 +119,3 @@ func (s *session) stillLost() *blocked {
 	return &blocked{condition: v1alpha1.ConditionReady, reason: reasonInstancesLost, stalled: true, message: c.Message +
 		": apply the instances again, which take their objects over; or accept the loss with the annotation " + v1alpha1.AnnotationReconcileRequestedAt}
 }
-
-// found reports whether there are instances again after a loss, or the user has accepted it by a
-// change of the Transform or a request.
-func (s *session) found(lost *metav1.Condition) bool {
-	counts := s.Catalog.Counts(s.key)
-	return counts != nil && counts.Total > 0 || lost.ObservedGeneration != s.t.Generation || requested(s.t) != s.t.Status.LastHandledReconcileAt
-}

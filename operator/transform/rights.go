@@ -2,23 +2,16 @@ package transform
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/roles"
 )
 
@@ -106,65 +99,5 @@ func (r *rights) run(ctx context.Context, queue workqueue.TypedRateLimitingInter
 			case <-time.After(rightsPause):
 			}
 		}
-	}
-}
-
-// missingRights returns the block for rights on the instances of a kind that the manager lacks. The
-// answer of the API server holds until roles change.
-func (s *session) missingRights(ctx context.Context, resource schema.GroupResource) (*blocked, error) {
-	epoch := s.rights.epoch.Load()
-	if s.p.reviewed == epoch {
-		return nil, nil
-	}
-	var missing []string
-	for _, wanted := range []authorizationv1.ResourceAttributes{{Verb: "get"}, {Verb: "list"}, {Verb: "watch"}, {Verb: "patch"}, {Verb: "patch", Subresource: "status"}} {
-		wanted.Group, wanted.Resource = resource.Group, resource.Resource
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &wanted}}
-		if err := s.client.Create(ctx, review); apierrors.IsForbidden(err) {
-			return nil, nil // the requests themselves will show it
-		} else if err != nil {
-			return nil, fmt.Errorf("reviewing the rights of pequod-manager: %w", err)
-		}
-		if !review.Status.Allowed {
-			missing = append(missing, strings.TrimSuffix(wanted.Verb+" "+resource.Resource+"/"+wanted.Subresource, "/"))
-		}
-	}
-	if len(missing) == 0 {
-		s.p.reviewed = epoch
-		return nil, nil
-	}
-	return forbidden(resource, "pequod-manager may not "+strings.Join(missing, ", ")+" of the group "+resource.Group), nil
-}
-
-// ofRights returns the Transforms that a change of the rights in the cluster may concern: all, or
-// those for which the manager lacks rights.
-func (r *reconciler) ofRights(ctx context.Context, all bool) []reconcile.Request {
-	return r.those(ctx, func(t *v1alpha1.Transform) bool {
-		switch condition(&t.Status, v1alpha1.ConditionReady).Reason {
-		case reasonInstancesForbidden, v1alpha1.ReasonEscalationRefused, reasonDeletionFailed, string(metav1.StatusReasonForbidden):
-			return true
-		}
-		return all
-	})
-}
-
-// forbidden returns the block for instances that the manager may not handle, with the ClusterRole
-// that lets it.
-func forbidden(resource schema.GroupResource, why string) *blocked {
-	name := resource.Resource
-	role, err := json.Marshal(&rbacv1.ClusterRole{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
-		ObjectMeta: metav1.ObjectMeta{Name: "pequod-manager-" + resource.String(), Labels: map[string]string{v1alpha1.LabelAggregateManager: "true"}},
-		Rules: []rbacv1.PolicyRule{{
-			APIGroups: []string{resource.Group}, Resources: []string{name, name + "/status", name + "/finalizers"},
-			Verbs: []string{"get", "list", "watch", "update", "patch"},
-		}},
-	})
-	if err != nil {
-		why += ": " + err.Error() // can't happen: it has strings only
-	}
-	return &blocked{
-		condition: v1alpha1.ConditionRBACConfigured, reason: reasonInstancesForbidden, stalled: true, after: 10 * time.Second,
-		message: why + ", so it can't reconcile the instances; to let it, apply this ClusterRole: " + string(role),
 	}
 }

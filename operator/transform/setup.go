@@ -167,6 +167,24 @@ func (r *reconciler) ofRole(_ context.Context, object client.Object) []reconcile
 	return requests(wake)
 }
 
+// ofConfiguration returns all Transforms: the CRD of each may have the conversion that follows
+// from a configuration.
+func (r *reconciler) ofConfiguration(ctx context.Context, _ *admissionregistrationv1.ValidatingWebhookConfiguration) []reconcile.Request {
+	return r.those(ctx, func(*v1alpha1.Transform) bool { return true })
+}
+
+// ofRights returns the Transforms that a change of the rights in the cluster may concern: all, or
+// those for which the manager lacks rights.
+func (r *reconciler) ofRights(ctx context.Context, all bool) []reconcile.Request {
+	return r.those(ctx, func(t *v1alpha1.Transform) bool {
+		switch condition(&t.Status, v1alpha1.ConditionReady).Reason {
+		case reasonInstancesForbidden, v1alpha1.ReasonEscalationRefused, reasonDeletionFailed, string(metav1.StatusReasonForbidden):
+			return true
+		}
+		return all
+	})
+}
+
 // those returns the Transforms that satisfy a condition.
 func (r *reconciler) those(ctx context.Context, condition func(*v1alpha1.Transform) bool) []reconcile.Request {
 	var all v1alpha1.TransformList

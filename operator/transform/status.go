@@ -122,6 +122,13 @@ func (s *session) observed(status *v1alpha1.TransformStatus) {
 	}
 }
 
+// found reports whether there are instances again after a loss, or the user has accepted it by a
+// change of the Transform or a request.
+func (s *session) found(lost *metav1.Condition) bool {
+	counts := s.Catalog.Counts(s.key)
+	return counts != nil && counts.Total > 0 || lost.ObservedGeneration != s.t.Generation || requested(s.t) != s.t.Status.LastHandledReconcileAt
+}
+
 // sameStatus reports whether two statuses are stored alike. The API server stores times
 // without fractions of seconds.
 func sameStatus(a, b *v1alpha1.TransformStatus) bool { return equality.Semantic.DeepEqual(a, b) }
