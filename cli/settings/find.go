@@ -127,8 +127,8 @@ func userFile(env command.Env) (string, error) {
 	return "", err
 }
 
-// isFile reports whether path is a regular file or a link to one. Anything else of that
-// name is an error, and so is a directory that can't be searched: commands must not run
+// isFile reports whether path is a file or a link to one. A directory of that name and a dangling
+// link are errors, and so is a directory that can't be searched: commands must not run
 // without settings that they may have.
 func isFile(path string) (bool, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -138,7 +138,7 @@ func isFile(path string) (bool, error) {
 	if err != nil {
 		return false, command.FileError(err)
 	}
-	if !info.Mode().IsRegular() {
+	if info.IsDir() {
 		return false, fmt.Errorf("%s: is not a file", shownPath(path))
 	}
 	return true, nil
