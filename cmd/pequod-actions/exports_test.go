@@ -126,11 +126,7 @@ func notifying(t *testing.T) *env {
 	t.Helper()
 	e := newEnv(t)
 	process.Pequod(t, e.Cluster, 0, "install", "--crds-only")
-	role, err := os.ReadFile("../../config/actions/components/notifications/role.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Apply(t, string(role))
+	e.Apply(t, process.Component(t, "../../config/actions/components/notifications/role.yaml"))
 	return e
 }
 

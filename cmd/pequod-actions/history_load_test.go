@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -21,11 +20,7 @@ func TestHistoryLoad(t *testing.T) {
 	server := postgres.Start(t)
 	e := newEnv(t)
 	process.Pequod(t, e.Cluster, 0, "install", "--crds-only")
-	role, err := os.ReadFile("../../config/actions/components/history/role.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Apply(t, string(role))
+	e.Apply(t, process.Component(t, "../../config/actions/components/history/role.yaml"))
 	const count, rounds = 150, 2
 	best, cores := map[string]time.Duration{}, map[string]float64{}
 	stored := []string{"--history-url-file=" + server.URLFile}

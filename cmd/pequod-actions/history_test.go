@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -64,11 +63,7 @@ func TestHistory(t *testing.T) {
 	server := postgres.Start(t)
 	e := newEnv(t)
 	process.Pequod(t, e.Cluster, 0, "install", "--crds-only")
-	role, err := os.ReadFile("../../config/actions/components/history/role.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Apply(t, string(role))
+	e.Apply(t, process.Component(t, "../../config/actions/components/history/role.yaml"))
 	p := e.run(t, "--history-url-file="+server.URLFile)
 	for _, name := range []string{"web", "going"} {
 		e.graph(t, name)

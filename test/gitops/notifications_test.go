@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -47,11 +46,7 @@ func TestAlerts(t *testing.T) {
 
 	program := process.Program{Name: "pequod-actions", Account: "pequod-actions", Manifests: config.Actions}
 	e.Apply(t, string(program.Manifests))
-	role, err := os.ReadFile("../../config/actions/components/notifications/role.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Apply(t, string(role))
+	e.Apply(t, process.Component(t, "../../config/actions/components/notifications/role.yaml"))
 	program.Start(t, e.Cluster, e.ServiceAccount(t, process.Namespace, program.Account),
 		"--events-addr="+e.notifications, "--events-revision", "--allow-egress=127.0.0.0/8,http://127.0.0.1").Ready(t)
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -77,6 +78,19 @@ func Main(m *testing.M) {
 		os.RemoveAll(dir) // what can't be removed is in the temporary directory
 	}
 	os.Exit(code)
+}
+
+// account is a subject of a binding in a component, which leaves it to kustomize to set the namespace.
+var account = regexp.MustCompile("(?m)^- kind: ServiceAccount\n  name: .*\n")
+
+// Component returns a file of a component as kustomize writes it with the manifests that it extends.
+func Component(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account.ReplaceAllString(string(text), "$0  namespace: "+Namespace+"\n")
 }
 
 // Path returns the path of a program as it is shipped.
