@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
@@ -188,13 +190,28 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 	return state, nil
 }
 
-// recordedStatus observes a graph that is only known from its inventory. It
-// builds a graph that reads every entry: each object should exist and be ready.
+// recordedStatus observes a graph that is only known from its inventory: each object should exist
+// and be ready. An inventory may have more objects than a graph may read, so it is observed in parts.
 func (a *Applier) recordedStatus(ctx context.Context, stored *inventory.Inventory) (*State, error) {
+	all := &State{Owner: stored.Owner, Source: SourceInventory, Ready: stored.Complete, Unfinished: !stored.Complete}
+	for entries := range slices.Chunk(stored.Entries, graph.MaxExternalRefs) {
+		part, err := a.recordedPart(ctx, stored, entries)
+		if err != nil {
+			return nil, err
+		}
+		all.Ready = all.Ready && part.Ready
+		all.Nodes = append(all.Nodes, part.Nodes...)
+		all.targets = append(all.targets, part.targets...)
+	}
+	return all, nil
+}
+
+// recordedPart observes some entries of an inventory. It builds a graph that reads each of them.
+func (a *Applier) recordedPart(ctx context.Context, stored *inventory.Inventory, recorded []inventory.Entry) (*State, error) {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Name, rg.Namespace = stored.Owner.Name, stored.Owner.Namespace
 	entries := map[string]inventory.Entry{}
-	for i, entry := range stored.Entries {
+	for i, entry := range recorded {
 		id := "object-" + strconv.Itoa(i) // entries may have the same node id, or none
 		entries[id] = entry
 		gv := schema.GroupVersion{Group: entry.Group, Version: entry.Version}
@@ -216,8 +233,5 @@ func (a *Applier) recordedStatus(ctx context.Context, stored *inventory.Inventor
 	for i := range state.targets {
 		state.targets[i].Labeled = true // although they are external in rg
 	}
-	state.Source = SourceInventory
-	state.Unfinished = !stored.Complete
-	state.Ready = state.Ready && stored.Complete
 	return state, nil
 }
