@@ -149,7 +149,7 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	}
 	refused := o.refuseExecuted(ctx, a, graphs)
 	if refused != nil && cluster.Unreachable(refused) == nil {
-		return refused
+		return kube.Error(refused)
 	}
 	if o.dryRun != "none" {
 		return o.runDry(ctx, env, a, graphs)

@@ -175,7 +175,7 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 func (o *deleteOptions) withoutExecuted(ctx context.Context, env command.Env, a *applier.Applier, owners []inventory.Owner) ([]inventory.Owner, error) {
 	stored, err := executedGraphs(ctx, a, owners)
 	if err != nil {
-		return nil, err
+		return nil, kube.Error(err)
 	}
 	var rest []inventory.Owner
 	var executed []*v1alpha1.ResourceGraph

@@ -20,7 +20,8 @@ import (
 
 // executedGraphs returns the ResourceGraphs that a controller in the cluster executes, nil for
 // a graph that none executes. The order is that of owners. A graph that can't be read is an
-// error: the run could fight a controller in silence.
+// error: the run could fight a controller in silence. Errors of the connection are as the client
+// returns them, see [kube.Error].
 func executedGraphs(ctx context.Context, a *applier.Applier, owners []inventory.Owner) ([]*v1alpha1.ResourceGraph, error) {
 	executed := make([]*v1alpha1.ResourceGraph, len(owners))
 	g, ctx := errgroup.WithContext(ctx)
@@ -36,7 +37,7 @@ func executedGraphs(ctx context.Context, a *applier.Applier, owners []inventory.
 			case apierrors.IsForbidden(err):
 				return fmt.Errorf("%w; whether a controller executes the graph is unknown: get the right to read ResourceGraphs, or skip the check with --force", err)
 			case err != nil:
-				return kube.Error(err)
+				return err
 			case rg != nil && isExecuted(rg) && rg.Spec.KubeConfig == nil: // others are refused anyway
 				executed[i] = rg
 			}
