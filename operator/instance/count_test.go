@@ -38,7 +38,12 @@ func TestCounts(t *testing.T) {
 	transform := types.NamespacedName{Namespace: b.Namespace, Name: "app"}
 	b.platform(appModule, v1alpha1.TransformSpec{})
 	var changes atomic.Int32
-	b.catalog.OnCount(func(types.NamespacedName) { changes.Add(1) })
+	var last atomic.Value
+	b.catalog.OnCount(func(types.NamespacedName) { // also when the instances were listed first
+		if got := b.catalog.Counts(transform); got != nil && last.Swap(*got) != *got {
+			changes.Add(1)
+		}
+	})
 	begun := time.Now()
 	b.start(b.Config)
 	counts := func(want v1alpha1.InstanceCounts) {

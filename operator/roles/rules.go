@@ -96,7 +96,7 @@ func Seen(samples []*v1alpha1.ResourceGraph, deletion v1alpha1.DeletionPolicy, f
 			kinds[unknown.GroupKind] = resource
 		} else {
 			written := drop(graphs, unknown.GroupKind)
-			if !written && vet.IsInvented(unknown.Kind) {
+			if !written && vet.IsInvented(unknown.Kind) && !isCamelCase(unknown.Kind) {
 				chosen = append(chosen, usual("get", "list", "watch")...)
 			} else {
 				needs.Unknown = append(needs.Unknown, unknown.GroupKind)
@@ -111,7 +111,7 @@ func Seen(samples []*v1alpha1.ResourceGraph, deletion v1alpha1.DeletionPolicy, f
 	}
 	for _, role := range made.Roles {
 		if role.Namespace == namespace {
-			needs.Rules = rbac.Merge(append(forInstances(role.Rules), chosen...))
+			needs.Rules = rbac.Merge(append(forInstances(role.Rules, kinds), chosen...))
 		}
 	}
 	return needs, nil
@@ -119,16 +119,30 @@ func Seen(samples []*v1alpha1.ResourceGraph, deletion v1alpha1.DeletionPolicy, f
 
 // forInstances returns the rules of samples without what samples invent. A rule on an object that
 // the instance names becomes one on all objects of its kind, and a rule on a kind that the instance
-// names becomes one on the usual kinds. The verb bind is left out: the account has the rules of the
-// roles that its graphs write, so it may bind these roles, and an EscalationError is about others.
-func forInstances(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+// names becomes one on the usual kinds. Kinds that the cluster has are not invented. The verb bind is
+// left out: the account has the rules of the roles that its graphs write, so it may bind these roles,
+// and an EscalationError is about others.
+func forInstances(rules []rbacv1.PolicyRule, kinds rbac.Resources) []rbacv1.PolicyRule {
+	known := map[schema.GroupResource]bool{}
+	for kind, resource := range kinds {
+		known[schema.GroupResource{Group: kind.Group, Resource: resource.Name}] = true
+	}
 	var all []rbacv1.PolicyRule
 	for _, rule := range rules {
 		rule.Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool { return verb == "bind" })
-		if slices.ContainsFunc(slices.Concat(rule.APIGroups, rule.Resources), vet.IsInvented) {
+		isInvented := func(resource string) bool {
+			return vet.IsInvented(resource) && !slices.ContainsFunc(rule.APIGroups, func(group string) bool {
+				return known[schema.GroupResource{Group: group, Resource: resource}]
+			})
+		}
+		written := slices.DeleteFunc(slices.Clone(rule.Resources), isInvented)
+		if len(written) < len(rule.Resources) || slices.ContainsFunc(rule.APIGroups, isInventedGroup) {
 			all = append(all, usual(rule.Verbs...)...)
+		}
+		if len(written) == 0 && len(rule.Resources) > 0 || slices.ContainsFunc(rule.APIGroups, isInventedGroup) {
 			continue
 		}
+		rule.Resources = written
 		if slices.ContainsFunc(rule.ResourceNames, vet.IsInvented) {
 			rule.ResourceNames = nil
 		}
@@ -137,6 +151,22 @@ func forInstances(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		}
 	}
 	return all
+}
+
+// isInventedGroup reports whether samples invent an API group. All of its parts are invented then:
+// groups that a module writes may end in example.org.
+func isInventedGroup(group string) bool {
+	for part := range strings.SplitSeq(group, ".") {
+		if !vet.IsInvented(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// isCamelCase reports whether a kind is written like ExampleKind. Samples invent others.
+func isCamelCase(kind string) bool {
+	return kind != "" && kind[0] >= 'A' && kind[0] <= 'Z' && kind != strings.ToUpper(kind)
 }
 
 // usual returns the rules with those of some verbs that a manager may grant as it is installed.

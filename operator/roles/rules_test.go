@@ -1,14 +1,19 @@
 package roles_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/rbac"
 	"github.com/pequod-io/pequod/operator/roles"
 )
 
@@ -52,5 +57,44 @@ func TestForManager(t *testing.T) {
 	}
 	if diff := cmp.Diff(rules, role.Rules); diff != "" || role.Kind != "ClusterRole" || role.Labels["pequod.io/aggregate-to-manager"] != "true" || role.Name != "pequod-manager-database" {
 		t.Errorf("%s (-want +got):\n%s", text, diff)
+	}
+}
+
+// TestInvented grants rights on the kinds that a module writes, also if they are called like samples,
+// and those on the usual kinds instead of kinds that samples invent.
+func TestInvented(t *testing.T) {
+	known := schema.GroupKind{Group: "shop.example.org", Kind: "ExampleThing"}
+	for _, test := range []struct {
+		name, node      string
+		usual           bool // the rules have the usual kinds
+		things, unknown bool
+	}{
+		{"written", `{"id": "first", "resource": {"apiVersion": "shop.example.org/v1", "kind": "ExampleThing", "metadata": {"name": "a"}}}`, false, true, false},
+		{"unknown", `{"id": "first", "resource": {"apiVersion": "shop.example.org/v1", "kind": "Other", "metadata": {"name": "a"}}}`, false, false, true},
+		{"unknown, read", `{"id": "first", "externalRef": {"apiVersion": "shop.example.org/v1", "kind": "ExampleOther", "name": "a"}}`, false, false, true},
+		{"invented", `{"id": "first", "externalRef": {"apiVersion": "unspecified/v1", "kind": "UNSPECIFIED", "name": "a"}}`, true, false, false},
+		{"role", `{"id": "first", "resource": {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "a"},
+			"rules": [{"apiGroups": ["shop.example.org"], "resources": ["examplethings", "unspecified"], "verbs": ["get"]}]}}`, true, false, false},
+	} {
+		sample := &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{Namespace: "example", Name: "sample"}}
+		config := `{"id": "config", "resource": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}}`
+		if err := yaml.Unmarshal([]byte("["+config+","+test.node+"]"), &sample.Spec.Graph.Nodes); err != nil {
+			t.Fatal(err)
+		}
+		needs, err := roles.Seen([]*v1alpha1.ResourceGraph{sample}, v1alpha1.DeletionDelete, func(kind schema.GroupKind) (rbac.Resource, error) {
+			if kind != known {
+				return rbac.Resource{}, errors.New("unknown")
+			}
+			return rbac.Resource{Name: "examplethings", Namespaced: true}, nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		has := func(resource string) bool {
+			return slices.ContainsFunc(needs.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, resource) })
+		}
+		if has("deployments") != test.usual || has("examplethings") != test.things || !has("configmaps") || (len(needs.Unknown) > 0) != test.unknown {
+			t.Errorf("%s: %+v", test.name, needs)
+		}
 	}
 }

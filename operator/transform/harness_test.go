@@ -169,7 +169,7 @@ func (f *fetcher) Fetch(_ context.Context, t *v1alpha1.Transform) (*fetch.Fetche
 		return nil, f.err
 	}
 	// Only these fields decide about the platform.
-	in := encoded{t.Name, v1alpha1.TransformSpec{CueRef: t.Spec.CueRef, Kind: t.Spec.Kind, Group: t.Spec.Group}}
+	in := encoded{t.Name, v1alpha1.TransformSpec{CueRef: t.Spec.CueRef, Group: t.Spec.Group, Kind: t.Spec.Kind, Plural: t.Spec.Plural}}
 	if f.moved != "" {
 		in.Spec.CueRef.Ref = f.moved
 	}
