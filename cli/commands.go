@@ -87,6 +87,10 @@ that can't be reached, a module that had to be ended).`,
 	cmd.CompletionOptions.HiddenDefaultCmd = false
 	// The usage is long, so an error of flags only points to it.
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		// The flags of an unknown subcommand are unknown, too.
+		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+			return cmd.ValidateArgs(args)
+		}
 		return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
 	})
 	cmd.AddCommand(author.Commands(env)...)
