@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -67,7 +67,7 @@ func CheckGraphArgs(namespace string, args []string) error {
 			}
 			continue
 		}
-		if len(validation.IsDNS1123Subdomain(strings.ToLower(kind))) > 0 || name == "" || len(path.IsValidPathSegmentName(name)) > 0 {
+		if len(validation.IsDNS1123Subdomain(strings.ToLower(kind))) > 0 || name == "" || len(content.IsPathSegmentName(name)) > 0 {
 			return fmt.Errorf("%q is not a valid graph name", arg)
 		}
 	}

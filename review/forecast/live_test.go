@@ -90,7 +90,7 @@ func TestLiveHandover(t *testing.T) {
 		web := deployment("RollingUpdate")
 		web.SetManagedFields([]metav1.ManagedFieldsEntry{{
 			Manager: owner, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1", FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec": {"f:replicas": {}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec": {"f:replicas": {}}}`),
 		}})
 		scaler := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": map[string]any{"name": "web", "namespace": "shop"},

@@ -36,7 +36,7 @@ func ReadDeployed(ctx context.Context, config *rest.Config, namespace, name stri
 	}
 	pod := deployment.Spec.Template.Spec
 	if len(pod.Containers) != 1 {
-		return nil, fmt.Errorf("Deployment %s/%s has %d containers instead of one", namespace, name, len(pod.Containers))
+		return nil, fmt.Errorf("reading Deployment %s/%s: it has %d containers instead of one", namespace, name, len(pod.Containers))
 	}
 	return &Deployed{Namespace: namespace, Account: pod.ServiceAccountName, container: pod.Containers[0]}, nil
 }
