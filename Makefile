@@ -43,7 +43,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt operator/roles/embedded.json 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/actions.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help fuzz consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak lint generate verify bench bench-history bench-cluster peers cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
+.PHONY: help fuzz consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak slow lint generate verify bench bench-history bench-cluster peers cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -124,6 +124,14 @@ SOAK ?= 200
 soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and check the results
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant|Rollout)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth|ScaleEvents|KilledOnce|WorkflowKilledOnce|TerraformKilledOnce|MonitorLoad|ActionLoad|ReceiverLoad|HistoryLoad)$$' ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=4h ./test/rights
+
+# PROCESSORS is the part of a processor that make slow leaves everything.
+PROCESSORS ?= 0.5
+
+slow: ## Run the demonstration and the tutorial on a part of a processor, which needs root
+	$(GO) run ./test/buildcluster -kubectl >/dev/null
+	$(GO) run ./test/slow $(PROCESSORS) $(GO) test -count=1 -v -timeout=1h -run '^(TestDemo|TestDocs)$$/^(docs/tutorial.md)?$$' ./test/demo ./test/docs
 
 # FUZZTIME is the time of each fuzz target, and FUZZ selects targets:
 # make fuzz FUZZ=FuzzRead FUZZTIME=10m
