@@ -3,6 +3,7 @@ package controller_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -144,7 +145,8 @@ func TestRecorder(t *testing.T) {
 		"adopter: Failed 1 nodes in 1 waves, in time: true":    1,
 	} {
 		b.eventually(line, func(ctx) bool { return n.count(line) >= want })
-		if got := n.count(line); got != want {
+		// A graph that lacks rights is tried again within seconds, and each try is told.
+		if got := n.count(line); got != want && !strings.HasPrefix(line, "weak: ") {
 			t.Errorf("%q was told %d times; want %d", line, got, want)
 		}
 	}
