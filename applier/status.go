@@ -74,7 +74,7 @@ var ErrNoGraph = errors.New("there is no such graph")
 
 // Status observes a graph. It writes nothing: nodes that an apply would write are
 // Pending, with a message that says why. If the cluster has a ResourceGraph of the same name, the
-// cause is what its applier reports.
+// state also has the cause that the applier of that ResourceGraph reports.
 func (a *Applier) Status(ctx context.Context, rg *v1alpha1.ResourceGraph) (*State, error) {
 	if err := stored.Refuse(rg); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type inputs struct {
 	past        past
 }
 
-// prerequisites are what a run reads before it begins.
+// prerequisites has the objects that a run reads before it begins.
 type prerequisites struct {
 	inputs
 	version string // of the graph; newer than graph if the finalizer was added

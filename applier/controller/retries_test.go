@@ -33,7 +33,7 @@ func TestRetriesBecomeSeldom(t *testing.T) {
 
 // A graph that failed for good is tried again within seconds at first if something is
 // awaited, for example rights of its account, and more rarely in the end. Another cause
-// begins anew, and so does another goal, of which nothing of the former one is left.
+// begins again, and so does another goal. It keeps nothing of the former one.
 func TestResyncsBecomeSeldom(t *testing.T) {
 	var r retries
 	now := time.Now()

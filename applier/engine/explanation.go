@@ -6,7 +6,7 @@ import (
 	"github.com/pequod-io/pequod/applier/readiness"
 )
 
-// explanation is what Explain found out about the object with a UID.
+// explanation is the result of Explain for the object with a UID.
 type explanation struct {
 	readiness.Verdict
 	uid types.UID

@@ -42,7 +42,7 @@ func (r *run) checkOnce(a engine.Action) {
 	}
 }
 
-// isDone reports whether the inventory says that an object did its work. It may be gone then.
+// isDone reports whether the inventory records that an object did its work. The object may be gone.
 func (r *run) isDone(key inventory.Key) bool {
 	return r.engine != nil && slices.ContainsFunc(r.engine.Inventory().Entries, func(e inventory.Entry) bool { return e.Key == key && e.Done })
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Interactive reports whether stdin is a terminal, so that somebody can answer a prompt.
+// Interactive reports whether stdin is a terminal, where a user can answer a prompt.
 func Interactive(env Env) bool {
 	file, ok := env.In.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
