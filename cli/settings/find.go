@@ -68,11 +68,16 @@ func Beside(env command.Env, name string) (string, error) {
 	case above.root != "":
 		dir = above.root
 	}
-	path := filepath.Join(dir, name)
-	if _, err := above.own(path); err != nil {
-		return "", err
+	// A file of another user may be nearer, in a repository that the search went on above.
+	for _, in := range above.searched {
+		if _, err := above.own(filepath.Join(in, name)); err != nil {
+			return "", err
+		}
+		if in == dir {
+			break
+		}
 	}
-	return shownPath(path), nil
+	return shownPath(filepath.Join(dir, name)), nil
 }
 
 // Repository returns the pequod.yaml of the repository that applies, relative to the working
