@@ -36,7 +36,8 @@ func (e *Engine) Tracked() []Target {
 		seen := e.cache.objects[n.key]
 		readOnly := n.policy.external || e.adoption.mirror && n.policy.listed
 		labeled := !readOnly && (seen == nil || seen.uid == "" || seen.mine)
-		tracked = append(tracked, Target{n.key, n.version, labeled, false, seen != nil && seen.err != nil})
+		unreadable := seen != nil && seen.err != nil || seen == nil && e.opts.Damper.couldNotRead(n.key)
+		tracked = append(tracked, Target{n.key, n.version, labeled, false, unreadable})
 	}
 	nodes := len(tracked)
 	for key, entry := range e.ledger.entries {

@@ -64,6 +64,11 @@ func (d *Damper) readSucceeded(key inventory.Key) bool {
 	return true
 }
 
+// couldNotRead reports whether the last read of an object failed, in this or an earlier engine.
+func (d *Damper) couldNotRead(key inventory.Key) bool {
+	return d != nil && d.failures[key] != nil && d.failures[key].read
+}
+
 // wroteInVain records that the write or deletion of an object failed.
 func (d *Damper) wroteInVain(key inventory.Key, f *Failure, now time.Time) {
 	switch {
