@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -56,9 +57,10 @@ func (m Module) annotations() map[string]string {
 // isEmbedded reports whether the samples are in the program.
 func (m Module) isEmbedded() bool { return bytes.Contains(embedded, []byte(`"`+m.Digest+`"`)) }
 
-// Samples returns the samples of a module that are in the program, or that a service account of any
-// Transform has. It returns nil if there are none.
-func (c Client) Samples(ctx context.Context, digest string) ([]*v1alpha1.ResourceGraph, error) {
+// Samples returns the samples of a module that are in the program, or that the service account of its
+// Transform has. It returns nil if there are none. The accounts of other Transforms with the module don't
+// count: their instances have another kind.
+func (c Client) Samples(ctx context.Context, transform types.NamespacedName, digest string) ([]*v1alpha1.ResourceGraph, error) {
 	if (Module{Digest: digest}).isEmbedded() {
 		var modules []Module
 		if err := json.Unmarshal(embedded, &modules); err != nil {
@@ -70,17 +72,15 @@ func (c Client) Samples(ctx context.Context, digest string) ([]*v1alpha1.Resourc
 			}
 		}
 	}
-	var accounts corev1.ServiceAccountList
-	if err := c.List(ctx, &accounts, client.InNamespace(c.Namespace), client.MatchingLabels(Selector())); err != nil {
-		return nil, err
+	var account corev1.ServiceAccount
+	if err := c.Get(ctx, Account(c.Namespace, transform), &account); err != nil {
+		return nil, client.IgnoreNotFound(err)
 	}
-	for _, a := range accounts.Items {
-		var m Module
-		if err := json.Unmarshal([]byte(a.Annotations[annotationModule]), &m); err == nil && m.Digest == digest && m.Program == version.Program() {
-			return m.Samples, nil
-		}
+	var m Module
+	if err := json.Unmarshal([]byte(account.Annotations[annotationModule]), &m); err != nil || m.Digest != digest || m.Program != version.Program() {
+		return nil, nil
 	}
-	return nil, nil
+	return m.Samples, nil
 }
 
 // Reduce returns samples with nothing but what rights depend on. Rights depend on the content of roles,

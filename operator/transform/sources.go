@@ -75,7 +75,7 @@ func (s *session) sample(ctx context.Context) (*blocked, error) {
 	if b := s.blockOf(v1alpha1.ConditionRBACConfigured); b != nil || p.samples != nil {
 		return b, nil
 	}
-	samples, err := s.roles.Samples(ctx, p.loaded.Module.Digest)
+	samples, err := s.roles.Samples(ctx, s.key, p.loaded.Module.Digest)
 	if err != nil {
 		return nil, err
 	}
