@@ -72,7 +72,7 @@ func (r *retries) succeeded() {
 func (r *retries) happened() { r.resyncs, r.notBefore, r.resyncAt = 0, time.Time{}, time.Time{} }
 
 // failed records a failure that may be transient, and returns how long to wait.
-// The API server may ask for more time than the backoff. After ten failures and more, the
+// The API server may ask for more time than the backoff. After several failures, the
 // graph itself is probably refused, for example by a webhook, and the limit of the backoff
 // grows to eight times its length.
 func (r *retries) failed(least time.Duration) time.Duration {
@@ -96,7 +96,7 @@ func (r *retries) scheduleResync(now time.Time, interval time.Duration, cause ac
 }
 
 // within returns the longest time until a graph that awaits something is tried again. It
-// changes only with every tenth try.
+// changes only after several tries.
 func (r *retries) within(interval time.Duration, cause accountEvent) time.Duration {
 	tries := int(r.resyncs)
 	if r.cause != cause {

@@ -20,6 +20,9 @@ const maxBackoff = 5 * time.Minute
 // soon afterwards.
 const MaxTransientBackoff = 30 * time.Second
 
+// triesAtPace is the number of failures after which [Backoff.Lasting] doubles its limit.
+const triesAtPace = 6
+
 // After returns the delay after a number of failures in a row.
 func (b Backoff) After(failures int) time.Duration {
 	base, most := b.Base, b.Max
@@ -42,14 +45,14 @@ func (b Backoff) After(failures int) time.Duration {
 
 // Lasting returns the delay after a number of failures in a row of something that may
 // succeed without a change by a user. The delay is at most MaxTransientBackoff at first.
-// Every ten failures, this limit doubles, until it is most.
+// Every triesAtPace failures, this limit doubles, until it is most.
 func (b Backoff) Lasting(failures int, most time.Duration) time.Duration {
 	return b.AtMost(LongestDelay(failures, most)).After(failures)
 }
 
 // LongestDelay returns the limit of [Backoff.Lasting].
 func LongestDelay(failures int, most time.Duration) time.Duration {
-	return min(MaxTransientBackoff<<min(failures/10, 10), most)
+	return min(MaxTransientBackoff<<min(failures/triesAtPace, 10), most)
 }
 
 // AtMost returns a copy of b whose delays are limited to most.

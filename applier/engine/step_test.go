@@ -148,8 +148,8 @@ func TestBackoff(t *testing.T) {
 func TestTransientBackoff(t *testing.T) {
 	for failures, want := range map[int]map[string]time.Duration{
 		3:  {ReasonApplyFailed: 4 * time.Second, ReasonQuotaExceeded: 4 * time.Second},
-		9:  {ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: MaxTransientBackoff},
-		10: {ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: time.Minute},
+		6:  {ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: 32 * time.Second},
+		7:  {ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: time.Minute},
 		50: {ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: 5 * time.Minute},
 	} {
 		for reason, want := range want {
