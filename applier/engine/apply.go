@@ -26,7 +26,7 @@ func (e *Engine) apply(n *node, a *ApplyRequest) {
 		case failure.Immutable && n.policy.recreate && a.UID != "":
 			e.recreate(n, a)
 			return
-		case failure.Terminal || e.backingOff(&p.write):
+		case failure.lasts() || e.backingOff(&p.write):
 			n.fail(failure)
 			return
 		}

@@ -14,8 +14,8 @@ type Failure struct {
 	Reason string
 	// Message describes the failure without naming the object.
 	Message string
-	// Terminal failures are not retried: they recur until a user changes
-	// something.
+	// Terminal failures recur until a user changes something. A graph that has no other
+	// failures is not executed any further.
 	Terminal bool
 	// Immutable is set if the change needs the object to be deleted and recreated.
 	Immutable bool
@@ -24,6 +24,10 @@ type Failure struct {
 	// Conflicts are the fields of a failure with ReasonConflict.
 	Conflicts []Conflict
 }
+
+// lasts reports whether nothing but a change of the graph ends the failure. Rights may also
+// come while other nodes progress.
+func (f *Failure) lasts() bool { return f.Terminal && f.Reason != ReasonForbidden }
 
 // Error returns the message.
 func (f *Failure) Error() string { return f.Message }

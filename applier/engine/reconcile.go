@@ -64,6 +64,11 @@ func (e *Engine) reconcile(n *node) {
 		if !errors.As(seen.err, &f) {
 			f = &Failure{Reason: ReasonInvalid, Message: seen.err.Error(), Terminal: true}
 		}
+		if !f.lasts() && !e.backingOff(&n.progress.read) && e.opts.Damper.refuse(n.key, e.step.now) == nil {
+			e.Forget(n.key)
+			e.read(n)
+			return
+		}
 		n.fail(f)
 	case n.policy.external || e.mirrored(n, seen):
 		e.reportExternal(n, seen)

@@ -16,7 +16,7 @@ type retryState struct {
 	// failure is the last failure, nil after a success.
 	failure *Failure
 	// retryAt is the earliest time of the next attempt. It has no meaning after a
-	// terminal failure.
+	// failure that lasts.
 	retryAt time.Time
 }
 

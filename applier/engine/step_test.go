@@ -310,3 +310,34 @@ func TestRecover(t *testing.T) {
 	b.applyNext("u-a", 7)
 	b.expect("Delete old, Release disk")
 }
+
+// The rights to one object may come while another object isn't ready yet, which may take long.
+func TestForbiddenBesideProgressing(t *testing.T) {
+	b := newEnv(t, `graph: {nodes: [
+	{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}},
+	{id: b, readyWhen: [{type: Expression, expr: object.data.a == '2'}], resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {a: "1"}}},
+	{id: c, externalRef: {apiVersion: v1, kind: Secret, name: c}}]}`, nil, Options{Damper: NewDamper()})
+	forbidden := Outcome{Err: &Failure{Reason: ReasonForbidden, Message: "may not", Terminal: true}}
+	b.step()
+	b.answer(Survey, Outcome{Unreadable: map[inventory.Key]error{{Kind: "Secret", Namespace: "default", Name: "c"}: errors.New("forbidden")}})
+	b.step()
+	b.answer(Record, Outcome{})
+	b.answer(Read, forbidden)
+	b.step()
+	b.answer(Apply, forbidden)
+	b.applyNext("u-b", 1)
+	b.step()
+	b.wantShow("a Failed Forbidden: may not", "b Progressing: object.data.a == '2' is false", "c Failed Forbidden: may not")
+	if b.last.Phase != Executing {
+		t.Errorf("the graph is %s", b.last.Phase)
+	}
+	if wait := b.last.Wake.Sub(b.now); wait <= 0 || wait > 5*time.Second {
+		t.Errorf("wakes after %v", wait)
+	}
+	b.now = b.now.Add(5 * time.Second)
+	b.expect("Apply a, Read c")
+	b.answer(Read, Outcome{})
+	b.applyNext("u-a", 1)
+	b.step()
+	b.wantShow("a Ready", "b Progressing: object.data.a == '2' is false", "c Waiting: Secret default/c doesn't exist")
+}
