@@ -24,8 +24,8 @@ type statusNames struct {
 func (n statusNames) empty() bool { return len(n.graphs)+len(n.outside) == 0 }
 
 // parseStatusNames returns the objects in the arguments NAME …, TYPE/NAME … or TYPE NAME …. Types
-// are named as for kubectl. A NAME is that of a graph or an instance. Several arguments of which the first is
-// the type of an object that pequod-actions executes are TYPE NAME ….
+// are named as for kubectl. A NAME is that of a graph or an instance. In TYPE NAME …, TYPE is a kind of
+// object that pequod-actions executes.
 func parseStatusNames(args []string, namespace string) (statusNames, error) {
 	var names statusNames
 	if err := kube.CheckNames(namespace, nil); err != nil {

@@ -2,8 +2,12 @@ package rights
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -162,6 +166,108 @@ func (w applied) lie(ctx context.Context) error {
 	}
 	if page.Data["change"] != want {
 		return fmt.Errorf("the graph is Ready with change %s, and the ConfigMap has %v", want, page.Data)
+	}
+	return nil
+}
+
+// TestActions takes the rights of pequod-actions away. Its world is an Action that sends its change to a
+// server, and a Monitor that reads a ConfigMap.
+func TestActions(t *testing.T) {
+	if !chaos.Soaks() {
+		t.Skip("make soak runs it")
+	}
+	t.Parallel()
+	actions := process.Program{Name: "pequod-actions", Account: "pequod-actions", Manifests: config.Actions}
+	c, account := actions.Install(t)
+	proxy := c.Proxy(t, 1)
+	c.Apply(t, `
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: pequod}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: pequod}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: pequod}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: pequod}
+subjects: [{kind: ServiceAccount, name: pequod}]
+---
+apiVersion: platform.pequod.io/v1alpha1
+kind: Monitor
+metadata: {name: web}
+spec:
+  serviceAccountName: pequod
+  interval: 5s
+  probe: {object: {apiVersion: v1, kind: ConfigMap, name: web}}
+  state: object.data.change
+`)
+	w := acted{c: c, monitors: c.Await(t, "platform.pequod.io/v1alpha1", "Monitor", c.Namespace), actions: c.Await(t, "platform.pequod.io/v1alpha1", "Action", c.Namespace)}
+	server := httptest.NewServer(&w.server)
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	actions.Start(t, c, proxy.Config(account), "--allow-egress=127.0.0.0/8,http://127.0.0.1").Ready(t)
+	takeAway(t, c, proxy, actions.Account, &w)
+}
+
+// acted is the world of pequod-actions.
+type acted struct {
+	c                 *harness.Cluster
+	monitors, actions dynamic.ResourceInterface
+	url               string
+	server            changes
+}
+
+// changes is a server that knows the changes which Actions have sent.
+type changes struct{ sent sync.Map }
+
+func (s *changes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Change string }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.sent.Store(body.Change, true)
+	_, _ = w.Write([]byte("{}"))
+}
+
+func (w *acted) change(t *testing.T, n int) {
+	t.Helper()
+	w.c.Apply(t, fmt.Sprintf(`
+{apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {change: "%d"}}
+---
+apiVersion: platform.pequod.io/v1alpha1
+kind: Action
+metadata: {name: web}
+spec: {serviceAccountName: pequod, http: {url: %s, body: {change: "%d"}}}
+`, n, w.url, n))
+}
+
+func (w *acted) settled(ctx context.Context, n int) error {
+	if _, err := isReady(ctx, w.actions, "web"); err != nil {
+		return err
+	}
+	if _, err := isReady(ctx, w.monitors, "web"); err != nil {
+		return err
+	}
+	if _, sent := w.server.sent.Load(fmt.Sprint(n)); !sent {
+		return fmt.Errorf("change %d was not sent", n)
+	}
+	return w.lie(ctx)
+}
+
+func (w *acted) lie(ctx context.Context) error {
+	if action, err := isReady(ctx, w.actions, "web"); err == nil {
+		change, _, _ := unstructured.NestedString(action.Object, "spec", "http", "body", "change")
+		if _, sent := w.server.sent.Load(change); !sent {
+			return fmt.Errorf("the Action is Ready, and change %s was not sent", change)
+		}
+	}
+	if monitor, err := isReady(ctx, w.monitors, "web"); err == nil {
+		if err := may(ctx, w.c, "pequod-actions", "impersonate", "", "serviceaccounts"); err != nil {
+			return fmt.Errorf("the Monitor is Ready: %w: %v", err, monitor.Object["status"])
+		}
 	}
 	return nil
 }
