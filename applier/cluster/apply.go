@@ -2,8 +2,8 @@ package cluster
 
 import (
 	"context"
+	"encoding/base64"
 
-	"github.com/fluxcd/pkg/ssa/normalize"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,33 +65,26 @@ func completeObject(object map[string]any, want *engine.ApplyRequest) error {
 }
 
 // moveStringData moves the stringData of a Secret to data. The API server would do so
-// too, but would record no owner for the keys. If data is invalid, the Secret stays as
-// it is, and the API server refuses it.
+// too, but would record no owner for the keys. If data is no map, the Secret stays as it
+// is, and the API server refuses it.
 func moveStringData(secret map[string]any) error {
 	text, ok := secret["stringData"].(map[string]any)
-	if !ok {
+	data, isMap := secret["data"].(map[string]any)
+	if !ok || !isMap && secret["data"] != nil {
 		return nil
 	}
 	for key, value := range text {
-		if _, ok := value.(string); !ok {
+		plain, ok := value.(string)
+		if !ok {
 			return &engine.Failure{Reason: engine.ReasonInvalid, Terminal: true, Message: "stringData." + key + " is not a string"}
 		}
-	}
-	// Only these fields are normalized: of the others, unknown ones would be lost, which
-	// the API server has to refuse, and the rest would get empty fields.
-	values := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "stringData": text, "data": secret["data"],
-	}}
-	if err := normalize.Unstructured(values); err != nil {
-		return err
-	}
-	if _, unread := values.Object["stringData"]; unread {
-		return nil
+		if data == nil {
+			data = make(map[string]any, len(text))
+			secret["data"] = data
+		}
+		data[key] = base64.StdEncoding.EncodeToString([]byte(plain))
 	}
 	delete(secret, "stringData")
-	if data, ok := values.Object["data"]; ok {
-		secret["data"] = data
-	}
 	return nil
 }
 
@@ -105,17 +98,9 @@ func (c *Client) prepareLive(ctx context.Context, a address, want *engine.ApplyR
 	if want.UID == "" || !want.Adopt && !want.HandOverReplicas && len(want.Ignore) == 0 && !want.Drift {
 		return want.Version, nil
 	}
-	live, err := c.get(ctx, a)
+	live, err := c.prepareManagers(ctx, a, want, false)
 	if err != nil {
 		return "", err
-	}
-	if live == nil || live.GetUID() != want.UID {
-		return "", errReplaced
-	}
-	if want.Adopt {
-		if live, err = c.takeOver(ctx, a, live, want.Manager); err != nil {
-			return "", err
-		}
 	}
 	leaveIgnored(live, want, object)
 	if want.HandOverReplicas {
@@ -174,7 +159,7 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.ApplyRe
 	options := metav1.PatchOptions{FieldManager: want.Manager, FieldValidation: metav1.FieldValidationStrict}
 	live, created, err := c.patchOrMerge(ctx, a, object, options)
 	if want.UID != "" && isOutdatedManagers(err) {
-		if err = c.migrateManagers(ctx, a, want.UID); err == nil {
+		if _, err = c.prepareManagers(ctx, a, want, true); err == nil {
 			live, created, err = c.patchOrMerge(ctx, a, object, options)
 		}
 	}

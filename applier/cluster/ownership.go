@@ -2,9 +2,9 @@ package cluster
 
 import (
 	"context"
-	"slices"
 	"strings"
 
+	"github.com/fluxcd/pkg/ssa"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -71,7 +71,11 @@ func (c *Client) release(ctx context.Context, a address, observed observed, to *
 		patch = append(patch, jsonPatchOperation{"replace", "/metadata/annotations", annotations})
 	}
 	if to == nil {
-		patch = append(patch, jsonPatchOperation{"replace", "/metadata/managedFields", releasedFields(live)})
+		if _, err := c.migrate(ctx, a, live, false); err != nil {
+			return err
+		}
+		releaseFields(live)
+		patch = append(patch, jsonPatchOperation{"replace", "/metadata/managedFields", live.GetManagedFields()})
 	}
 	// A write in between makes the patch a conflict.
 	patch = append(patch, jsonPatchOperation{"replace", "/metadata/resourceVersion", live.GetResourceVersion()})
@@ -100,26 +104,19 @@ func releasedLabels(live *unstructured.Unstructured, to *inventory.Owner) map[st
 	return labels
 }
 
-// releasedFields returns the managedFields of an object without the entries of the
-// graph's managers: the default one, and every manager that applied the graph's
-// label.
-func releasedFields(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
+// releaseFields removes the entries of the graph's managers from the managedFields of an
+// object: the default one, and every manager that applied the graph's label.
+func releaseFields(obj *unstructured.Unstructured) {
 	label := fields.Path{"f:metadata", "f:labels", "f:" + v1alpha1.LabelGraph}
-	released := map[string]bool{engine.FieldManager: true}
-	for _, entry := range fields.Entries(live) {
-		if entry.Operation == string(metav1.ManagedFieldsOperationApply) && entry.Owns(label) {
-			released[entry.Manager] = true
+	var released []ssa.FieldManager
+	for _, entry := range fields.Entries(obj) {
+		if entry.Manager == engine.FieldManager || entry.AppliedBy(entry.Manager) && entry.Owns(label) {
+			released = append(released, ssa.FieldManager{Name: entry.Manager, ExactMatch: true, OperationType: metav1.ManagedFieldsOperationType(entry.Operation)})
 		}
 	}
-	kept := slices.DeleteFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return released[e.Manager] && e.Subresource == ""
-	})
-	if len(kept) == 0 {
-		// The API server takes an empty list for "unchanged". A list with one
-		// empty entry resets managedFields.
-		kept = []metav1.ManagedFieldsEntry{{}}
+	for _, patch := range ssa.PatchRemoveFieldsManagers(obj, released) {
+		obj.SetManagedFields(patch.Value)
 	}
-	return kept
 }
 
 // predecessors are field managers that apply whole objects and may have managed an
@@ -150,18 +147,33 @@ func predecessorsOf(group string) func(manager string) bool {
 	}
 }
 
-// takeOver moves the fields of predecessors to a manager and returns the object.
-// The apply that follows then removes the fields that aren't wanted.
-func (c *Client) takeOver(ctx context.Context, a address, live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
-	entries, moved := fields.MoveOwnership(live, manager, predecessorsOf(a.gvk.Group))
-	if !moved {
-		return live, nil
+// takeOver moves the fields of predecessors to a manager in the managedFields of an
+// object, as if manager had applied them. It reports whether it changed the object.
+//
+// Package ssa would merge the fields into an entry of a subresource, and would keep an
+// entry of manager that follows one of a predecessor, beside the merged one.
+func takeOver(obj *unstructured.Unstructured, manager string, isPredecessor func(manager string) bool) (bool, error) {
+	var own, others, subresources []metav1.ManagedFieldsEntry
+	var former []ssa.FieldManager
+	for _, entry := range obj.GetManagedFields() {
+		switch {
+		case entry.Subresource != "":
+			subresources = append(subresources, entry)
+		case entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply:
+			own = append(own, entry)
+		default:
+			others = append(others, entry)
+			if isPredecessor(entry.Manager) {
+				former = append(former, ssa.FieldManager{Name: entry.Manager, ExactMatch: true, OperationType: entry.Operation})
+			}
+		}
 	}
-	patch := []jsonPatchOperation{
-		{"replace", "/metadata/managedFields", entries},
-		// A write in between makes the patch a conflict.
-		{"replace", "/metadata/resourceVersion", live.GetResourceVersion()},
+	whole := &unstructured.Unstructured{Object: map[string]any{}}
+	whole.SetManagedFields(append(own, others...))
+	patch, err := ssa.PatchReplaceFieldsManagers(whole, former, manager)
+	if err != nil || len(patch) == 0 {
+		return false, err
 	}
-	taken, _, err := c.patch(ctx, a, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: engine.FieldManager})
-	return taken, err
+	obj.SetManagedFields(append(subresources, patch[0].Value...))
+	return true, nil
 }

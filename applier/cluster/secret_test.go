@@ -16,8 +16,10 @@ func TestMoveStringData(t *testing.T) {
 		{"none", "{data: {b: eQ==}}", "{data: {b: eQ==}}", ""},
 		{"other fields, also unknown ones", "{stringData: {a: x}, type: Opaque, immutable: true, nope: 1, metadata: {name: s, labels: {}}}",
 			"{data: {a: eA==}, type: Opaque, immutable: true, nope: 1, metadata: {name: s, labels: {}}}", ""},
+		{"without data", "{stringData: {a: x}, data: null}", "{data: {a: eA==}}", ""},
 		{"no string", "{stringData: {a: 1}}", "{stringData: {a: 1}}", "stringData.a is not a string"},
-		{"invalid data", "{stringData: {a: x}, data: {b: '%'}}", "{stringData: {a: x}, data: {b: '%'}}", ""},
+		{"invalid value", "{stringData: {a: x}, data: {b: '%'}}", "{data: {a: eA==, b: '%'}}", ""},
+		{"invalid data", "{stringData: {a: x}, data: [b]}", "{stringData: {a: x}, data: [b]}", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			read := func(text string) (object map[string]any) {

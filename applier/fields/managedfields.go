@@ -14,6 +14,8 @@ type Entry struct {
 	Manager string
 	// Operation is "Apply" for server-side apply and "Update" for any other write.
 	Operation string
+	// APIVersion is the API version in which the manager wrote the object.
+	APIVersion string
 	// Subresource is the subresource that was written, "" for the object itself.
 	Subresource string
 	// Fields are the fields that the manager owns. They are shared with the object.
@@ -60,6 +62,7 @@ func decodeEntry(v any, object map[string]any) (Entry, bool) {
 	e := Entry{Fields: set, object: object}
 	e.Manager, _ = m["manager"].(string)
 	e.Operation, _ = m["operation"].(string)
+	e.APIVersion, _ = m["apiVersion"].(string)
 	e.Subresource, _ = m["subresource"].(string)
 	return e, ok
 }
@@ -73,37 +76,4 @@ func OwnedSet(obj *unstructured.Unstructured, selects func(Entry) bool) Set {
 		}
 	}
 	return owned
-}
-
-// MoveOwnership returns the managedFields of an object after the fields of the
-// selected managers have moved to manager, as if manager had applied them.
-// Entries of subresources stay. It reports whether anything moved; the object
-// isn't changed.
-func MoveOwnership(obj *unstructured.Unstructured, manager string, selects func(manager string) bool) (entries []any, moved bool) {
-	owned := Set{}
-	var target map[string]any // the entry whose API version and time are kept
-	for _, v := range managedFields(obj) {
-		entry, ok := decodeEntry(v, obj.Object)
-		isOwn := entry.Manager == manager && entry.Operation == operationApply
-		if !ok || entry.Subresource != "" || !isOwn && !selects(entry.Manager) {
-			entries = append(entries, v)
-			continue
-		}
-		owned = owned.union(entry.Fields)
-		moved = moved || !isOwn
-		if target == nil || isOwn {
-			target, _ = v.(map[string]any)
-		}
-	}
-	if !moved {
-		return managedFields(obj), false
-	}
-	entry := map[string]any{
-		"manager": manager, "operation": operationApply, "apiVersion": target["apiVersion"],
-		"fieldsType": "FieldsV1", "fieldsV1": map[string]any(owned),
-	}
-	if time, ok := target["time"]; ok {
-		entry["time"] = time
-	}
-	return append(entries, entry), true
 }

@@ -93,36 +93,3 @@ func reference(t *testing.T, s Set) *fieldpath.Set {
 	}
 	return set
 }
-
-func TestMoveOwnership(t *testing.T) {
-	const entry = `{"manager":%q,"operation":%q,"apiVersion":"v1","time":%q,"fieldsType":"FieldsV1","fieldsV1":%s}`
-	object := func(entries ...string) string {
-		return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"managedFields":[` + strings.Join(entries, ",") + `]}}`
-	}
-	var (
-		kubectl = fmt.Sprintf(entry, "kubectl", "Update", "2026-01-01T00:00:00Z", `{"f:data":{"f:a":{}}}`)
-		helm    = fmt.Sprintf(entry, "helm", "Apply", "2026-01-02T00:00:00Z", `{"f:data":{".":{},"f:b":{}}}`)
-		other   = fmt.Sprintf(entry, "other", "Apply", "2026-01-03T00:00:00Z", `{"f:data":{"f:c":{}}}`)
-		own     = fmt.Sprintf(entry, "pequod", "Apply", "2026-01-04T00:00:00Z", `{"f:data":{"f:d":{}}}`)
-	)
-	predecessor := func(manager string) bool { return manager == "kubectl" || manager == "helm" }
-	for name, test := range map[string]struct {
-		before, after string
-		moved         bool
-	}{
-		"nothing to move": {object(other, own), object(other, own), false},
-		"to a new entry": {object(kubectl, helm, other),
-			object(other, fmt.Sprintf(entry, "pequod", "Apply", "2026-01-01T00:00:00Z", `{"f:data":{".":{},"f:a":{},"f:b":{}}}`)), true},
-		"to an existing entry": {object(kubectl, own, other),
-			object(other, fmt.Sprintf(entry, "pequod", "Apply", "2026-01-04T00:00:00Z", `{"f:data":{"f:a":{},"f:d":{}}}`)), true},
-	} {
-		u := decode(t, test.before)
-		entries, moved := MoveOwnership(u, "pequod", predecessor)
-		if diff := cmp.Diff(managedFields(decode(t, test.after)), entries); diff != "" || moved != test.moved {
-			t.Errorf("%s: moved %t (-want +got):\n%s", name, moved, diff)
-		}
-		if diff := cmp.Diff(decode(t, test.before), u); diff != "" {
-			t.Errorf("%s: the object was changed (-want +got):\n%s", name, diff)
-		}
-	}
-}

@@ -176,12 +176,20 @@ var importRules = []rule{{
 	direct:   true,
 	why:      "kstatus is sigs.k8s.io/cli-utils: the fork takes a suspended Job for one that hasn't started",
 }, {
+	packages: []string{"..."},
+	except:   []string{"applier/cluster"},
+	never:    []string{"github.com/fluxcd/pkg/ssa/..."},
+	direct:   true,
+	why:      "only package cluster rewrites managedFields",
+}, {
 	packages: []string{"applier/...", "cli/...", "cmd/..."},
-	never:    []string{"github.com/fluxcd/pkg/ssa", "k8s.io/kubectl/pkg/scheme/..."},
-	why:      "kubectl's scheme costs every start 12 % of its CPU time; fluxcd/pkg/ssa links it",
+	never:    []string{"k8s.io/kubectl/..."},
+	leaves:   []string{"github.com/fluxcd/pkg/ssa"},
+	why:      "kubectl's scheme costs every start CPU time, which only fluxcd/pkg/ssa is worth: see docs/dependencies.md",
 }, {
 	packages: []string{"cmd/pequod"},
 	never:    []string{"sigs.k8s.io/controller-runtime/..."},
+	leaves:   []string{"github.com/fluxcd/pkg/ssa"}, // whose migration of managedFields is worth the start
 	why:      "every command would initialize the libraries of programs in a cluster",
 }, {
 	packages: []string{"cmd/..."},
