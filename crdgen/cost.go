@@ -2,6 +2,7 @@ package crdgen
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -25,12 +26,15 @@ type ruleCost struct {
 // costliest returns the rules of a schema that must be dropped for the rest to be
 // within the API server's budget for all rules of a schema,
 // validation.StaticEstimatedCRDCostLimit: those that are spared before others, the
-// most expensive ones first, and rules of equal cost in a fixed order. The API server itself names at most four of them,
-// in varying order.
-func costliest(schema *apiextensions.JSONSchemaProps, spared map[ruleKey]bool) []ruleKey {
+// most expensive ones first, and rules of equal cost in a fixed order. The author's own
+// rules are kept. The API server itself names at most four of them, in varying order.
+func costliest(schema *apiextensions.JSONSchemaProps, spared, own map[ruleKey]bool) []ruleKey {
 	var all []ruleCost
 	costs(schema, "", validation.RootCELContext(schema), &all)
 	slices.SortFunc(all, func(a, b ruleCost) int {
+		if own[a.ruleKey] != own[b.ruleKey] {
+			return map[bool]int{true: 1, false: -1}[own[a.ruleKey]]
+		}
 		if spared[a.ruleKey] != spared[b.ruleKey] && spared[a.ruleKey] {
 			return -1
 		} else if spared[b.ruleKey] && !spared[a.ruleKey] {
@@ -43,11 +47,13 @@ func costliest(schema *apiextensions.JSONSchemaProps, spared map[ruleKey]bool) [
 	// From the cheapest upwards, so that as many rules as possible are kept.
 	for _, r := range slices.Backward(all) {
 		sum, carry := bits.Add64(total, r.cost, 0)
-		if carry != 0 || sum > validation.StaticEstimatedCRDCostLimit {
+		if (carry != 0 || sum > validation.StaticEstimatedCRDCostLimit) && !own[r.ruleKey] {
 			out = append(out, r.ruleKey)
 			continue
 		}
-		total = sum
+		if total = sum; carry != 0 {
+			total = math.MaxUint64
+		}
 	}
 	return out
 }
@@ -104,7 +110,7 @@ func refuseCostliest(versions []*version, crd *apiextensionsv1.CustomResourceDef
 		if err != nil {
 			return false, err
 		}
-		for _, k := range costliest(schema.OpenAPIV3Schema, v.spared) {
+		for _, k := range costliest(schema.OpenAPIV3Schema, v.spared, v.own) {
 			v.refused[k] = true
 			found = true
 		}

@@ -37,6 +37,7 @@
 //	region: string                        @k8s(immutable)
 //	size?: int                            @k8s(printerColumn="Size",priority=1)
 //	replicas: *1 | int                    @k8s(scale=.status.replicas)
+//	tags?: [...string]                    @k8s(rule="self != ''",message="is empty",on=[])
 //
 // listType is atomic, set or map, with one listMapKey for each field that
 // identifies an item of a map. mapType is atomic or granular. immutable is the
@@ -44,7 +45,10 @@
 // kubectl get, after those of #Platform. scale makes the field the number of replicas
 // that the scale subresource sets, and has the path of the current number in #Status;
 // scaleSelector is the path of the selector of the Pods there. Only the API server
-// enforces these. An unknown argument is an error, and so is an attribute that an API
+// enforces these. rule adds a rule in CEL with the other arguments of
+// x-kubernetes-validations; on is [] or .* if it is about the items or values of the
+// field. Rules about spec itself are in the struct of #Input. Package render enforces
+// rules, too, and they are never dropped. An unknown argument is an error, and so is an attribute that an API
 // server refuses.
 //
 // The package reads no files, contacts no cluster and renders no instances.

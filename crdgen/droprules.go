@@ -30,7 +30,7 @@ func ofTotal(e *fieldpath.Error) bool {
 	return strings.HasPrefix(e.Detail, contributed) || strings.Contains(e.Detail, "rule cost total")
 }
 
-// refuse adds the rules that errors are about to refused. Name is the path of the
+// refuse adds the rules that errors are about to refused, except those of the author. Name is the path of the
 // schema in the errors. It reports whether it added any. Errors about the total
 // cost are ignored: the total may be within the budget once the rules that are
 // wrong by themselves are gone. The errors identify rules by position, as in
@@ -39,7 +39,7 @@ func ofTotal(e *fieldpath.Error) bool {
 //
 // and refuse translates the position to a [ruleKey], which stays valid when other
 // rules are dropped.
-func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldpath.ErrorList) bool {
+func (v *version) refuse(schema props, name string, problems fieldpath.ErrorList) bool {
 	const rules = ".x-kubernetes-validations"
 	// An error is about one rule of a schema, or about all of them.
 	one, all := map[string]bool{}, map[string]bool{}
@@ -67,16 +67,17 @@ func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldp
 	}
 	// A rule that is refused already is no longer in the schema, so every hit is
 	// new.
-	before := len(refused)
+	before := len(v.refused)
 	walk(schema, "", func(at string, p props) {
 		for i, r := range p.XValidations {
 			within := func(schema string) bool { return at == schema || strings.HasPrefix(at, schema+".") }
-			if all[at] || one[at+"["+cel.Itoa(int64(i))+"]"] || slices.ContainsFunc(defaults, within) {
-				refused[ruleKey{at, r.Rule}] = true
+			key := ruleKey{at, r.Rule}
+			if !v.own[key] && (all[at] || one[at+"["+cel.Itoa(int64(i))+"]"] || slices.ContainsFunc(defaults, within)) {
+				v.refused[key] = true
 			}
 		}
 	})
-	return len(refused) > before
+	return len(v.refused) > before
 }
 
 // walk visits a schema and the schemas of its fields, items and values. The order

@@ -2,12 +2,15 @@ package crdgen
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"cuelang.org/go/cue"
 
 	"github.com/pequod-io/pequod/internal/schema/read"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
@@ -72,7 +75,13 @@ func Generate(inputs map[string]cue.Value, status cue.Value, names v1alpha1.Name
 		// the loop ends.
 		again := false
 		for i, v := range versions {
-			again = refuse(v.refused, *crd.Spec.Versions[i].Schema.OpenAPIV3Schema, schemaField(i, len(versions)), problems) || again
+			again = v.requireSpec(schemaField(i, len(versions)), problems) || again
+		}
+		if again {
+			continue
+		}
+		for i, v := range versions {
+			again = v.refuse(*crd.Spec.Versions[i].Schema.OpenAPIV3Schema, schemaField(i, len(versions)), problems) || again
 		}
 		if !again {
 			if again, err = refuseCostliest(versions, crd, problems); err != nil {
@@ -103,6 +112,21 @@ type version struct {
 	attributed []attributed
 	// spared are the rules to drop first.
 	spared map[ruleKey]bool
+	// own are the rules of the author, which are never dropped, once the version is
+	// written.
+	own map[ruleKey]bool
+	// needsSpec leaves out the default of spec.
+	needsSpec bool
+}
+
+// requireSpec leaves out the default of spec if the author's rules refuse it, and reports
+// whether it did. An instance without a spec is then refused, as one with an empty spec is.
+func (v *version) requireSpec(name string, problems fieldpath.ErrorList) bool {
+	if v.needsSpec || len(v.own) == 0 {
+		return false
+	}
+	v.needsSpec = slices.ContainsFunc(problems, func(e *fieldpath.Error) bool { return strings.HasPrefix(e.Field, name+".properties[spec].default") })
+	return v.needsSpec
 }
 
 // assemble writes the CRD without the refused rules.
@@ -123,13 +147,16 @@ func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.Custo
 // write writes the schemas of spec and status, and the scale subresource if the module
 // names one.
 func (v *version) write(scale *v1alpha1.Scale) (*written, error) {
-	out := &written{status: statusSchema()}
+	out := &written{status: statusSchema(), own: map[ruleKey]bool{}}
 	var err error
 	// The writer shares out and the error by pointers, because
 	// it is passed by value.
 	w := writer{notes: &out.notes, refused: v.refused, spared: v.spared, results: out, err: &err}
 	out.notes.put(v.spec.Notes...)
 	f := v.spec.Field
+	if v.needsSpec {
+		f.Default = nil
+	}
 	out.spec = w.field(f, location{path: "spec", pos: f.Pos, defaults: true, schema: ".properties[spec]", fields: []string{"spec"}})
 	// An instance may leave out a spec that has a default.
 	out.required = f.Default == nil
@@ -143,6 +170,6 @@ func (v *version) write(scale *v1alpha1.Scale) (*written, error) {
 	if err == nil {
 		err = out.platformScale(scale, f.Pos)
 	}
-	v.attributed = out.attributed
+	v.attributed, v.own = out.attributed, out.own
 	return out, err
 }

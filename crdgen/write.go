@@ -1,6 +1,7 @@
 package crdgen
 
 import (
+	"encoding/json"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -25,8 +26,32 @@ func (w writer) field(f shape.Field, p location) props {
 	w.attributes(&out, f, p)
 	if p.defaults && f.Default != nil {
 		out.Default = &apiextensionsv1.JSON{Raw: f.Default}
+		if f.Attributes != nil && len(f.Attributes.Rules) > 0 && string(f.Default) == "{}" {
+			// An API server evaluates the rules on the default as it is written.
+			full, err := json.Marshal(WithDefaults(&out, map[string]any{}))
+			if err != nil {
+				w.fail(problemAt(p.pos, p.path, "default: %v", err))
+			}
+			out.Default.Raw = full
+		}
 	}
 	return out
+}
+
+// WithDefaults sets the defaults of the fields of a schema in a decoded JSON value, as an
+// API server does, except in lists and maps. It changes v and returns it.
+func WithDefaults(s *apiextensionsv1.JSONSchemaProps, v any) any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	for name, p := range s.Properties {
+		value, given := object[name]
+		if given || p.Default != nil && json.Unmarshal(p.Default.Raw, &value) == nil {
+			object[name] = WithDefaults(&p, value)
+		}
+	}
+	return v
 }
 
 // schema writes a shape with its type, and its checks as rules. For int & >=1 &

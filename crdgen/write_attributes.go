@@ -64,12 +64,42 @@ func (w writer) attributes(out *props, f shape.Field, p location) {
 		}
 		out.XValidations = append(out.XValidations, apiextensionsv1.ValidationRule{Rule: immutableRule, Message: f.Name + " can't be changed"})
 	}
+	for _, r := range a.Rules {
+		w.ownRule(out, r, p, fail)
+	}
 	if a.Column != "" {
 		w.column(a, *out, f, p, fail)
 	}
 	if a.Scale {
 		w.scale(a, *out, f, p, fail)
 	}
+}
+
+// ownRule writes a rule of the author. Unlike the other rules it is never dropped, see
+// [refuse].
+func (w writer) ownRule(out *props, r shape.OwnRule, p location, fail func(string, ...any)) {
+	// What differs between the members of a choice is merged, so that the rule would hold
+	// for all of them.
+	if p.bare || p.chosen || len(p.fields) == 0 || p.fields[0] != "spec" {
+		fail("rule: belongs to #Input or a field of it that is in no choice between structs or lists")
+		return
+	}
+	at := p.schema
+	for on := r.On; on != ""; {
+		rest, isItems := strings.CutPrefix(on, "[]")
+		switch {
+		case isItems && out.Items != nil:
+			out, at = out.Items.Schema, at+".items"
+		case !isItems && out.AdditionalProperties != nil && out.AdditionalProperties.Schema != nil:
+			out, at, rest = out.AdditionalProperties.Schema, at+".additionalProperties", on[len(".*"):]
+		default:
+			fail("rule: the schema has nothing at %s%s", p.path, r.On)
+			return
+		}
+		on = rest
+	}
+	out.XValidations = append(slices.DeleteFunc(out.XValidations, func(q apiextensionsv1.ValidationRule) bool { return q.Rule == r.Rule }), r.ValidationRule)
+	w.results.own[ruleKey{at, r.Rule}] = true
 }
 
 // refusedAttributes returns the API server's errors about fields with @k8s

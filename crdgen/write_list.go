@@ -17,7 +17,8 @@ func (w writer) list(out *props, s shape.Shape, p location) {
 	sum := shape.EnvelopeOfLists(s)
 	out.MinItems, out.MaxItems = sum.Min, sum.Max
 	at := p.in("[]", problem.Position{})
-	at.defaults = p.defaults && sum.Alike && len(s) == 1
+	alone := sum.Alike && len(s) == 1
+	at.defaults, at.chosen = p.defaults && alone, p.chosen || !alone
 	schema := w.schema(sum.Items, at)
 	out.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &schema}
 

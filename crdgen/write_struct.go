@@ -64,7 +64,7 @@ func (w writer) object(out *props, o *shape.Object, p location) {
 //   - {required: [n], not: {required: [m]}, properties: {kind: {enum: [a]}}}
 //   - {required: [m], not: {required: [n]}, properties: {kind: {enum: [b]}}}
 func (w writer) choice(out *props, s shape.Shape, p location) {
-	p.defaults = false
+	p.defaults, p.chosen = false, true
 	sum, alike := shape.ObjectEnvelope(s)
 	w.object(out, sum, p)
 	exact := alike && len(out.Properties) > 0

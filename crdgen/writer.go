@@ -45,6 +45,8 @@ type location struct {
 	defaults bool
 	// bare means that there is no type, so that no rule can be written.
 	bare bool
+	// chosen means that the schema is that of several members of a choice.
+	chosen bool
 	// schema is the path in the CRD's schema, as the API server's errors write
 	// it.
 	schema string
@@ -88,7 +90,9 @@ type written struct {
 	scaled attributed
 	// attributed are the fields with @k8s attributes.
 	attributed []attributed
-	notes      noteList
+	// own are the rules of @k8s attributes.
+	own   map[ruleKey]bool
+	notes noteList
 }
 
 // attributed is a field with @k8s attributes: the path of its schema as in

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
@@ -16,8 +17,8 @@ import (
 var elsewhere = []string{"#Render", "#Platform", "#Policy"}
 
 // misplaced returns the @k8s attributes of a module that no field of a CRD can
-// have: behind a definition or a hidden field, in a struct or a file by
-// themselves, or in a definition that isn't a schema. CUE doesn't attach these to
+// have: behind a definition or a hidden field, in a struct other than #Input or a
+// file by themselves, or in a definition that isn't a schema. CUE doesn't attach these to
 // any field, so they would have no effect.
 func misplaced(m *render.Module) problem.List {
 	var all problem.List
@@ -31,6 +32,7 @@ func misplaced(m *render.Module) problem.List {
 			}
 		}
 	}
+	inputs := map[ast.Expr]bool{} // the structs of #Input, which rules may be in
 	for _, file := range m.Files() {
 		syntax.Walk(file, "", func(n ast.Node, at string) (string, bool) {
 			switch x := n.(type) {
@@ -38,6 +40,9 @@ func misplaced(m *render.Module) problem.List {
 				label, _, _ := ast.LabelName(x.Label)
 				path := strings.TrimPrefix(at+"."+label, ".")
 				top, _, _ := strings.Cut(path, ".")
+				if path == "#Input" || top == "#Versions" && label == "#Input" {
+					inputs[syntax.Operands(x.Value, token.AND)[0]] = true
+				}
 				switch {
 				case strings.HasPrefix(label, "#") || strings.HasPrefix(label, "_"):
 					report(x.Attrs, path, "belongs behind a field of #Input, not behind a definition")
@@ -61,7 +66,7 @@ func misplaced(m *render.Module) problem.List {
 				}
 			case *ast.StructLit:
 				for _, d := range x.Elts {
-					if a, ok := d.(*ast.Attribute); ok {
+					if a, ok := d.(*ast.Attribute); ok && !inputs[x] {
 						report([]*ast.Attribute{a}, at, "belongs behind a field of #Input, not in a struct")
 					}
 				}

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
@@ -25,21 +27,45 @@ func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.
 			r.fail(errors.Newf(declared, "%s: @%s(%s) belongs behind a field, not in a struct", in.path, syntax.AttributeName, a.Contents()))
 		}
 	}
-	var out *shape.Attributes
-	for _, a := range v.Attributes(cue.FieldAttr) {
+	return r.arguments(v.Attributes(cue.FieldAttr), declared, in)
+}
+
+// ownRules reads the attributes inside of the definition v, which has no label of
+// its own in an instance. They may only be rules.
+func (r *reader) ownRules(v cue.Value, in context) *shape.Attributes {
+	out := r.arguments(v.Attributes(cue.DeclAttr), v.Pos(), in)
+	if out != nil && !reflect.DeepEqual(*out, shape.Attributes{Pos: out.Pos, Rules: out.Rules}) {
+		r.fail(errors.Newf(v.Pos(), "%s: an attribute @%s in a struct can only be a rule", in.path, syntax.AttributeName))
+	}
+	return out
+}
+
+// arguments reads the @k8s attributes among attrs.
+func (r *reader) arguments(attrs []cue.Attribute, declared token.Pos, in context) (out *shape.Attributes) {
+	for _, a := range attrs {
 		if a.Name() != syntax.AttributeName {
 			continue
 		}
 		if out == nil {
 			out = &shape.Attributes{Pos: positionOf(declared)}
 		}
+		var rule shape.OwnRule
 		for i := range a.NumArgs() {
 			key, value := a.Arg(i)
-			if err := setArgument(out, key, value); err != "" {
+			err, ok := setRule(&rule, key, value)
+			if !ok {
+				err = setArgument(out, key, value)
+			}
+			if err != "" {
 				r.fail(errors.Newf(declared, "%s: @%s(%s): %s", in.path, syntax.AttributeName, a.Contents(), err))
 			}
 		}
+		if rule.Rule != "" {
+			out.Rules = append(out.Rules, rule)
+		}
 		switch {
+		case rule.Rule == "" && rule != (shape.OwnRule{}):
+			r.fail(errors.Newf(declared, "%s: @%s(%s): the other arguments of a rule without rule", in.path, syntax.AttributeName, a.Contents()))
 		// The API server demands the keys of a list map, and allows them nowhere
 		// else.
 		case (out.ListType == "map") != (len(out.ListMapKeys) > 0):
@@ -51,6 +77,34 @@ func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.
 		}
 	}
 	return out
+}
+
+// setRule sets one argument of an attribute that is a rule. It returns what is wrong with it,
+// or the empty string, and reports whether rules have such an argument.
+func setRule(r *shape.OwnRule, key, value string) (wrong string, ok bool) {
+	texts := map[string]*string{"rule": &r.Rule, "message": &r.Message, "messageExpression": &r.MessageExpression, "fieldPath": &r.FieldPath, "on": &r.On}
+	switch text := texts[key]; {
+	case key == "reason":
+		r.Reason = new(apiextensionsv1.FieldValueErrorReason(value))
+	case key == "optionalOldSelf":
+		switch value {
+		case "", "true", "false":
+			r.OptionalOldSelf = new(value != "false")
+		default:
+			return "optionalOldSelf is true or false", true
+		}
+	case text == nil:
+		return "", false
+	case value == "":
+		return key + " has no value", true
+	case *text != "":
+		return key + " is given twice: an attribute has one rule", true
+	case key == "on" && strings.Trim(strings.NewReplacer("[]", "", ".*", "").Replace(value), " ") != "":
+		return "on is [] for the items of a list or .* for the values of a map", true
+	default:
+		*text = value
+	}
+	return "", true
 }
 
 // setArgument sets one argument of an attribute. It returns what is wrong with
@@ -101,7 +155,7 @@ func setArgument(a *shape.Attributes, key, value string) string {
 			a.ScaleSelector = value
 		}
 	default:
-		return "unknown argument " + strconv.Quote(key) + ", known are immutable, listMapKey, listType, mapType, printerColumn, priority, scale and scaleSelector"
+		return "unknown argument " + strconv.Quote(key) + ", known are immutable, listMapKey, listType, mapType, printerColumn, priority, rule, scale and scaleSelector"
 	}
 	return ""
 }

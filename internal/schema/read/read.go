@@ -73,6 +73,7 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 		in = context{path: path, pos: v.Pos(), closed: v.IsClosedRecursively(), guarded: new([]syntax.Span), notes: &problem.List{}}
 		s = r.shape(v, in, nil)
 	}
+	rules := r.ownRules(v, in)
 	switch {
 	// The reader's error comes first.
 	case r.err != nil:
@@ -90,5 +91,5 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 	if len(s) == 0 {
 		return nil, errors.Newf(v.Pos(), "%s: admits no value", def)
 	}
-	return &Result{Field: shape.Field{Name: path, Shape: s, Description: description(v), Pos: positionOf(v.Pos())}, Notes: *in.notes}, nil
+	return &Result{Field: shape.Field{Name: path, Shape: s, Description: description(v), Pos: positionOf(v.Pos()), Attributes: rules}, Notes: *in.notes}, nil
 }

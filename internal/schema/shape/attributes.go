@@ -1,9 +1,13 @@
 package shape
 
-import "github.com/pequod-io/pequod/internal/problem"
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/pequod-io/pequod/internal/problem"
+)
 
 // Attributes are the arguments of the @k8s attributes of a field. They say what
-// CUE has no words for; only the API server enforces them.
+// CUE has no words for; only the API server enforces them, and rendering the rules.
 type Attributes struct {
 	// Pos is the position of the field, for errors.
 	Pos problem.Position
@@ -24,4 +28,14 @@ type Attributes struct {
 	// ScaleSelector may be empty.
 	Scale                      bool
 	ScaleStatus, ScaleSelector string
+	// Rules are the author's own rules in CEL, in the order of the source.
+	Rules []OwnRule
+}
+
+// OwnRule is a rule in CEL about the value of a field, or about what is in it. On
+// is then the path of that value: [] for the items of a list, .* for the values of
+// a map, [].* for the values of maps in a list.
+type OwnRule struct {
+	On string
+	apiextensionsv1.ValidationRule
 }
