@@ -34,10 +34,10 @@ func (b *builtModule) evaluate(data *ast.StructLit, p *Platform, version string)
 		// inputAlone is tried first, because it is cheaper. It misses mistakes that
 		// only the schema of the version or the output reveals.
 		rendered := b.renderWith(schema)
-		return b.check(data, schema, rendered, b.inputAlone, evalInput(rendered))
+		return b.check(data, p, version, rendered, b.inputAlone, evalInput(rendered))
 	}
 	checked := b.inputOfVersion(p.Schema(version))
-	v, problems := b.check(data, p.Schema(version), checked, evalInput(checked))
+	v, problems := b.check(data, p, version, checked, evalInput(checked))
 	if problems.Failed() {
 		return v, problems
 	}
@@ -45,22 +45,22 @@ func (b *builtModule) evaluate(data *ast.StructLit, p *Platform, version string)
 	return v, append(problems, more...)
 }
 
-// check evaluates data, which must be valid at `input` of the result. If it is
-// not, check normalizes the data, and diagnoses it with evals if that does not
-// help.
-func (b *builtModule) check(data *ast.StructLit, schema SchemaPath, eval diagnose.Eval, evals ...diagnose.Eval) (cue.Value, problem.List) {
+// check evaluates data of a version, which must be valid at `input` of the result. If
+// it is not, check normalizes the data, and diagnoses it with evals if that does not
+// help. Valid data must satisfy the module's own rules, too.
+func (b *builtModule) check(data *ast.StructLit, p *Platform, version string, eval diagnose.Eval, evals ...diagnose.Eval) (cue.Value, problem.List) {
 	v := eval(data)
 	err := inputError(v)
 	if err == nil {
-		return v, nil
+		return v, b.checkRules(data, p, version)
 	}
 	// Normalizing visits every field, so it waits for a failure.
-	normalized, warnings := diagnose.Normalize(data, b.root.LookupPath(cue.ParsePath(string(schema))))
+	normalized, warnings := diagnose.Normalize(data, b.root.LookupPath(cue.ParsePath(string(p.Schema(version)))))
 	if normalized != nil {
 		data = normalized
 		v = eval(data)
 		if err = inputError(v); err == nil {
-			return v, warnings
+			return v, append(warnings, b.checkRules(data, p, version)...)
 		}
 	}
 	found := diagnose.Instance(b.root, data, err, evals...)
@@ -110,9 +110,8 @@ func (b *builtModule) renderConverted(data *ast.StructLit, p *Platform, version 
 		return cue.Value{}, problems
 	}
 	converted := mapField(data, "spec", func(ast.Expr) ast.Expr { return cuesyntax.Data(value) })
-	schema := p.Schema(p.Version)
-	rendered := b.renderWith(schema)
-	v, problems := b.check(converted, schema, rendered, evalInput(rendered))
+	rendered := b.renderWith(p.Schema(p.Version))
+	v, problems := b.check(converted, p, p.Version, rendered, evalInput(rendered))
 	// The converted spec has no positions, so its problems are reported at the field
 	// of the same name in the spec that was converted, or at that spec.
 	spec := cuesyntax.Position(cuesyntax.Field(data, "spec").Pos())

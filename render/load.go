@@ -1,10 +1,12 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -99,7 +101,7 @@ func Load(src Source) (*Module, error) {
 	if err := checkUTF8(files); err != nil {
 		return nil, err
 	}
-	m := &Module{Name: inst.PkgName, Digest: digestOf(files), Version: src.Version, Ref: src.Ref, inst: inst}
+	m := &Module{Name: inst.PkgName, Digest: digestOf(files), Version: src.Version, Ref: src.Ref, inst: inst, mayHaveRules: mayHaveRules(files)}
 	if src.Digest != "" && src.Digest != m.Digest {
 		return nil, &DigestError{Ref: src.Ref, Want: src.Digest, Got: m.Digest}
 	}
@@ -185,4 +187,12 @@ func checkHermetic(inst *build.Instance) error {
 		}
 	}
 	return nil
+}
+
+// mayHaveRules reports whether files may have rules in CEL, in attributes of fields. Modules
+// without any are spared the cost of checking them.
+func mayHaveRules(files []moduleFile) bool {
+	return slices.ContainsFunc(files, func(f moduleFile) bool {
+		return bytes.Contains(f.data, []byte("@k8s(")) && bytes.Contains(f.data, []byte("rule"))
+	})
 }

@@ -28,6 +28,8 @@ type Module struct {
 	Ref string
 
 	inst *build.Instance
+	// mayHaveRules is false if the module has no rules in CEL of its own.
+	mayHaveRules bool
 	// spare is an evaluated module that no goroutine uses, or nil. Loading and
 	// naming a platform evaluate the module, and the first Renderer reuses it.
 	spare atomic.Pointer[builtModule]

@@ -2,21 +2,26 @@ package render
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	cueerrors "cuelang.org/go/cue/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/internal/source/cueerror"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/render/kinds"
 )
 
 // Platform is a module with the names of its kind and the settings of its graphs.
@@ -38,6 +43,10 @@ type Platform struct {
 	// Rollout has the settings of rollouts, from the Transform, or is nil. It has no
 	// effect on graphs.
 	Rollout *v1alpha1.Rollout
+
+	// custom returns the kind as the CRD defines it. It is nil if the module has no rules
+	// of its own.
+	custom func() (*kinds.Custom, error)
 
 	// versioned is true if the module has #Versions.
 	versioned bool
@@ -136,7 +145,34 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	meta := input.LookupPath(cue.MakePath(cue.Str("metadata")))
 	p.allowLabels = meta.Allows(cue.Str("labels"))
 	p.allowAnnotations = meta.Allows(cue.Str("annotations"))
+	if m.mayHaveRules {
+		p.custom = p.definition()
+	}
 	return p, nil
+}
+
+// definition returns the kind of the platform as its CRD defines it. The CRD is generated
+// when the function is called first.
+func (p *Platform) definition() func() (*kinds.Custom, error) {
+	return sync.OnceValues(func() (*kinds.Custom, error) {
+		inputs, status := p.Schemas()
+		made, err := crdgen.Generate(inputs, status, p.Names)
+		if cueErr := cueerrors.Error(nil); errors.As(err, &cueErr) {
+			err = cueerror.ProblemsIn(p.From, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return kinds.NewCustom(made.CRD)
+	})
+}
+
+// WithoutRules returns the platform without the module's own rules, for samples, which are
+// made from the schema alone.
+func (p *Platform) WithoutRules() *Platform {
+	bare := *p
+	bare.custom = nil
+	return &bare
 }
 
 // ReadsLabels reports whether the module sees the labels of instances.

@@ -61,7 +61,7 @@ func (r *concrete) render(c *checker, g renderedGraph) render.Result {
 		return render.Result{}
 	}
 	r.left--
-	return r.renderer.Render(in, c.platform)
+	return r.renderer.Render(in, c.platform.WithoutRules())
 }
 
 // sampleFile is the name of the file that instances made from samples have.

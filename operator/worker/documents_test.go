@@ -139,3 +139,31 @@ func TestDocumentLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestRules renders an instance that a rule in CEL of its module refuses, as pequod validate does.
+func TestRules(t *testing.T) {
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Minute})
+	key, loaded := load(t, pool, "shop", inlined(`package shop
+#Platform: kind: "Shop"
+#Input: {
+	@k8s(rule="self.min <= self.max",message="min is above max",fieldPath=.min)
+	min: *1 | int
+	max: *5 | int
+}
+#Render: {input: {metadata: {name: string, namespace: string}, spec: #Input}, output: nodes: {}}
+`))
+	if rules := loaded.CRD.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].XValidations; len(rules) != 1 {
+		t.Errorf("rules of the CRD: %v", rules)
+	}
+	for minimum, want := range map[int64]string{5: "", 6: "spec.min: min is above max"} {
+		in := shop("a", "")
+		in.Object["spec"] = map[string]any{"min": minimum}
+		r, err := pool.Render(t.Context(), key, in, "default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(r.Problems.Err()); want == "" && r.Graph == nil || want != "" && !strings.Contains(got, want) {
+			t.Errorf("%d: %s, want %q", minimum, got, want)
+		}
+	}
+}

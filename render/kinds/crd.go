@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/internal/problem"
@@ -29,6 +32,9 @@ type customVersion struct {
 	// structural and validator are for the API server's validation.
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
+	// rules returns the validator of the CEL rules, or nil if there are none. It is made
+	// on first use.
+	rules func() *cel.Validator
 }
 
 // IsDefinition reports whether a document is a CustomResourceDefinition of any
@@ -99,7 +105,9 @@ func newVersion(props *apiextensionsv1.JSONSchemaProps) (*customVersion, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &customVersion{typ: withObjectMeta(customType(structural)), structural: structural, validator: validator}, nil
+	return &customVersion{typ: withObjectMeta(customType(structural)), structural: structural, validator: validator, rules: sync.OnceValue(func() *cel.Validator {
+		return cel.NewValidator(structural, true, celconfig.PerCallLimit)
+	})}, nil
 }
 
 // version returns a served version, or the problem that there is none.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
@@ -22,14 +21,8 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// validateCustom validates an object of a custom kind with the API server's own
-// code: required fields, bounds, patterns, enumerations, sets, and the CEL rules
-// of the definition. All fields of the object must be known and of the right
-// type. For a built-in kind validateCustom returns nothing.
-//
-// The steps are those of the API server, in its order: prune nulls, set defaults,
-// validate the schema and the lists, and run the CEL rules. At the end, errors
-// about late references are dropped.
+// validateCustom validates an object of a custom kind, see [Custom.Validate]. For a
+// built-in kind it returns nothing.
 func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any) problem.List {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -39,9 +32,21 @@ func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any)
 	if custom == nil || err != nil {
 		return nil // Lookup reported the error
 	}
-	v, p := custom.version(gv.Version)
-	if p != nil {
-		return nil // Lookup reported it
+	return custom.Validate(gv.Version, object)
+}
+
+// Validate validates an object with the API server's own code: required fields,
+// bounds, patterns, enumerations, sets, and the CEL rules of the definition. All
+// fields of the object must be known and of the right type. For a version that is
+// not served it returns nothing.
+//
+// The steps are those of the API server, in its order: prune nulls, set defaults,
+// validate the schema and the lists, and run the CEL rules. At the end, errors
+// about late references are dropped.
+func (c *Custom) Validate(version string, object map[string]any) problem.List {
+	v := c.versions[version]
+	if v == nil {
+		return nil // Lookup reports it
 	}
 	// The API server prunes nulls and sets defaults before it validates. Both
 	// change the object in place.
@@ -53,7 +58,7 @@ func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any)
 	// Like the API server, run CEL rules only on objects that match the schema.
 	// The budget is that of one request.
 	if len(errs) == 0 {
-		if rules := cel.NewValidator(v.structural, true, celconfig.PerCallLimit); rules != nil {
+		if rules := v.rules(); rules != nil {
 			errs, _ = rules.Validate(context.Background(), nil, v.structural, object, nil, celconfig.RuntimeCELCostBudget)
 		}
 	}
