@@ -55,8 +55,9 @@ must be installed.
 With --from-crd, the module has the kind of a CustomResourceDefinition and the schema of its
 spec, with defaults, bounds and enumerations, in the version in which objects are stored.
 The file may also have a resource type: an object with name, version and schema, the
-OpenAPI schema of the spec. Rules of CEL other than 'self == oldSelf', and formats of
-strings, are left out and listed. The module renders a ConfigMap until you replace it.
+OpenAPI schema of the spec. Rules of CEL are kept as attributes. Formats of strings, and what
+else the module has no place for, are left out and listed. The module renders a ConfigMap until
+you replace it.
 
 With --from-embedded, the module is a copy of one that is part of the program, with its
 test cases. A copy with the same name takes the place of the embedded module, given

@@ -2,6 +2,7 @@ package moduleinit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,9 +10,15 @@ import (
 	"slices"
 	"strings"
 
+	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/format"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/crdgen"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/render"
 )
 
 // Definition is a kind that a module takes over: its names, and the schema of its spec.
@@ -41,16 +48,59 @@ func NewDefinition(crd *apiextensionsv1.CustomResourceDefinition) (*Definition, 
 		return nil, fmt.Errorf("version %s has no spec, which is what a module renders from", v.Name)
 	}
 	d := &Definition{names: crd.Spec.Names, group: crd.Spec.Group, version: v.Name, scope: crd.Spec.Scope, spec: spec}
-	return d, d.write()
+	if d.spec.Type != "object" {
+		return nil, fmt.Errorf("the schema of the spec has the type %q, and not object", d.spec.Type)
+	}
+	// What the module lacks of the schema may make rules invalid. These are left out, and the
+	// others of the same fields are tried one by one.
+	without := map[celRule]bool{}
+	rules, err := d.write(without)
+	for refused := d.refused(rules); err == nil && len(refused) > 0; refused = d.refused(rules) {
+		for _, r := range refused {
+			without[r] = true
+		}
+		for _, r := range refused {
+			delete(without, r)
+			if rules, err = d.write(without); err != nil || slices.Contains(d.refused(rules), r) {
+				without[r] = true
+			}
+		}
+		rules, err = d.write(without)
+	}
+	for _, r := range v.Schema.OpenAPIV3Schema.XValidations {
+		d.Notes = append(d.Notes, "the rule of CEL is left out, because it is about more than the spec: "+r.Rule)
+	}
+	return d, err
 }
 
-// write writes the schema.
-func (d *Definition) write() error {
-	if d.spec.Type != "object" {
-		return fmt.Errorf("the schema of the spec has the type %q, and not object", d.spec.Type)
+// refused returns those of the rules that are in fields whose rules the CRD of the module
+// can't have.
+func (d *Definition) refused(rules []celRule) (refused []celRule) {
+	if len(rules) == 0 {
+		return nil
 	}
-	w := &schemaWriter{imports: map[string]bool{}}
-	body := comment(d.spec.Description) + "#Input: " + w.value("spec", &d.spec) + "\n"
+	input := render.NewContext().CompileBytes(d.schema).LookupPath(cue.ParsePath("#Input"))
+	_, err := crdgen.Generate(map[string]cue.Value{d.version: input}, cue.Value{}, v1alpha1.Names{
+		Group: cmp.Or(d.group, v1alpha1.DefaultGroup), Version: d.version, Kind: d.names.Kind, Plural: d.names.Plural, Singular: strings.ToLower(d.names.Kind),
+	})
+	var found problem.List
+	errors.As(err, &found) // other errors are not about rules
+	for _, r := range rules {
+		if slices.ContainsFunc(found, func(p problem.Problem) bool { return p.Path == r.path }) {
+			refused = append(refused, r)
+		}
+	}
+	return refused
+}
+
+// write writes the schema without some rules, and returns the others.
+func (d *Definition) write(without map[celRule]bool) ([]celRule, error) {
+	w := &schemaWriter{imports: map[string]bool{}, without: without}
+	value := w.value("spec", &d.spec)
+	if rules := w.ownRules("spec", "", &d.spec); len(rules) > 0 {
+		value = strings.Replace(value, "{", "{\n"+strings.Join(rules, "\n")+"\n", 1)
+	}
+	body := comment(d.spec.Description) + "#Input: " + value + "\n"
 	var head bytes.Buffer
 	head.WriteString("package module\n\n")
 	if len(w.imports) > 0 {
@@ -58,7 +108,7 @@ func (d *Definition) write() error {
 	}
 	data, err := format.Source(append(head.Bytes(), body...))
 	d.schema, d.Notes = data, w.notes
-	return err
+	return w.rules, err
 }
 
 // files implements [Source]: it returns the templates with the kind and the schema, a template

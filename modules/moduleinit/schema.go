@@ -1,14 +1,20 @@
 package moduleinit
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue/literal"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/pequod-io/pequod/crdgen"
 )
 
 // schemaWriter writes structural schemas as CUE that package crdgen turns into the same schemas. CUE's
@@ -16,7 +22,13 @@ import (
 type schemaWriter struct {
 	imports map[string]bool
 	notes   []string
+	// rules are the rules of CEL, without those to leave out.
+	rules   []celRule
+	without map[celRule]bool
 }
+
+// celRule is a rule of CEL about what is at the path on in a field; see package crdgen.
+type celRule struct{ path, on, text string }
 
 // comment returns a description as a comment.
 func comment(text string) string {
@@ -35,14 +47,17 @@ func (w *schemaWriter) note(path, format string, args ...any) {
 func (w *schemaWriter) field(path, name string, s *apiextensionsv1.JSONSchemaProps, required bool) string {
 	path += "." + name
 	value, mark := w.value(path, s), "?"
-	if s.Default != nil {
-		mark = ""
-		// The default of a struct with nothing but defaults is what these make of it.
-		if text := string(s.Default.Raw); len(s.Enum) == 0 && (text != "{}" || len(s.Properties) == 0) {
-			value = "*" + scalarOf(s.Default) + " | " + value
-		}
-	} else if required {
+	switch {
+	case s.Default == nil && required:
 		mark = "!"
+	case s.Default == nil:
+	case len(s.Enum) > 0 || isSumOfDefaults(s):
+		mark = ""
+	// CUE would add the fields of this one to those that an instance gives.
+	case hasFields(s.Default.Raw):
+		w.note(path, "the default is left out: %s", s.Default.Raw)
+	default:
+		mark, value = "", "*"+scalarOf(s.Default)+" | "+value
 	}
 	var attributes []string
 	if s.XListType != nil && *s.XListType != "atomic" {
@@ -54,15 +69,11 @@ func (w *schemaWriter) field(path, name string, s *apiextensionsv1.JSONSchemaPro
 	if s.XMapType != nil && *s.XMapType != "granular" {
 		attributes = append(attributes, "mapType="+*s.XMapType)
 	}
-	for _, rule := range s.XValidations {
-		if strings.Join(strings.Fields(rule.Rule), " ") == "self == oldSelf" {
-			attributes = append(attributes, "immutable")
-		}
-	}
-	end := "\n"
+	all := w.ownRules(path, "", s)
 	if len(attributes) > 0 {
-		end = " @k8s(" + strings.Join(attributes, ",") + ")\n"
+		all = append([]string{"@k8s(" + strings.Join(attributes, ",") + ")"}, all...)
 	}
+	end := strings.Join(append([]string{""}, all...), " ") + "\n"
 	text := label(name)
 	if slices.Contains([]string{"bool", "int", "int64", "list", "math", "number", "strings", "struct"}, name) {
 		text = literal.Label.Quote(name) // a field would hide what the constraints refer to
@@ -70,13 +81,51 @@ func (w *schemaWriter) field(path, name string, s *apiextensionsv1.JSONSchemaPro
 	return comment(s.Description) + text + mark + ": " + value + end
 }
 
+// isSumOfDefaults reports whether the default of a struct is what the defaults of its fields
+// make of it. CUE needs no other then.
+func isSumOfDefaults(s *apiextensionsv1.JSONSchemaProps) bool {
+	var given any
+	if json.Unmarshal(s.Default.Raw, &given) != nil || len(s.Properties) == 0 {
+		return false
+	}
+	return reflect.DeepEqual(crdgen.WithDefaults(s, given), crdgen.WithDefaults(s, map[string]any{}))
+}
+
+// hasFields reports whether a JSON value is or contains an object with fields.
+func hasFields(data []byte) bool { return bytes.Contains(data, []byte(`":`)) }
+
+// ownRules returns the attributes with the rules of a field, and of the items and values in it.
+func (w *schemaWriter) ownRules(path, on string, s *apiextensionsv1.JSONSchemaProps) []string {
+	var all []string
+	for _, r := range s.XValidations {
+		rule := celRule{path, on, r.Rule}
+		if w.without[rule] {
+			w.note(path+on, "the rule of CEL is left out, add a violation to render.cue: %s", r.Rule)
+			continue
+		}
+		w.rules = append(w.rules, rule)
+		text := "@k8s(rule=" + quote(r.Rule)
+		for _, a := range [][2]string{{"message", r.Message}, {"messageExpression", r.MessageExpression}, {"reason", string(ptr.Deref(r.Reason, ""))}, {"fieldPath", r.FieldPath}, {"on", on}} {
+			if a[1] != "" {
+				text += "," + a[0] + "=" + quote(a[1])
+			}
+		}
+		if r.OptionalOldSelf != nil {
+			text += ",optionalOldSelf=" + strconv.FormatBool(*r.OptionalOldSelf)
+		}
+		all = append(all, text+")")
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		all = append(all, w.ownRules(path, on+"[]", s.Items.Schema)...)
+	}
+	if a := s.AdditionalProperties; a != nil && a.Schema != nil {
+		all = append(all, w.ownRules(path, on+".*", a.Schema)...)
+	}
+	return all
+}
+
 // value returns the constraints of a schema.
 func (w *schemaWriter) value(path string, s *apiextensionsv1.JSONSchemaProps) string {
-	for _, rule := range s.XValidations {
-		if strings.Join(strings.Fields(rule.Rule), " ") != "self == oldSelf" || path == "spec" {
-			w.note(path, "the rule of CEL is left out, add a violation to render.cue: %s", rule.Rule)
-		}
-	}
 	if s.AllOf != nil || s.AnyOf != nil && !s.XIntOrString || s.OneOf != nil || s.Not != nil {
 		w.note(path, "allOf, anyOf, oneOf and not are left out")
 	}
