@@ -23,7 +23,7 @@ func TestOpenErrors(t *testing.T) {
 		want  string
 	}{
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci://x"}, modules.Place{}, `oci://x: "x" is not the host of a registry; want oci://HOST/REPOSITORY:TAG`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci-layout:none"}, modules.Place{BaseDir: "dir"}, `oci-layout:dir/none: no such file or directory`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci-layout:none"}, modules.Place{BaseDir: "dir"}, `oci-layout:dir/none: no such file or directory; check the path`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::x"}, modules.Place{}, `git::x: want git::https://HOST/REPOSITORY[//DIR][?ref=REVISION], or ssh or file instead of https`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefConfigMap, Ref: "shop/x"}, modules.Place{}, `configmap:shop/x: not among the manifests beside the Transform, and this command reads no cluster`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefConfigMap, Ref: "a/b/c"}, modules.Place{}, `"a/b/c" is not the name of a ConfigMap: want NAME or NAMESPACE/NAME`},

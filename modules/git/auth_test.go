@@ -17,6 +17,9 @@ import (
 	"github.com/pequod-io/pequod/test/sshgit"
 )
 
+// pullSecret is what to do about refused credentials of a Secret.
+const pullSecret = "; name a Secret with credentials for it in pullSecretRef"
+
 // TestAuthSSH fetches by ssh with a given key and known hosts, while the user's agent has
 // the right key, too, and the user's known_hosts the right host.
 func TestAuthSSH(t *testing.T) {
@@ -45,7 +48,9 @@ func TestAuthSSH(t *testing.T) {
 	right := encode(ssh.MarshalPrivateKey(userKey, ""))
 	encrypted := encode(ssh.MarshalPrivateKeyWithPassphrase(userKey, "", []byte("hunter2")))
 	wrong := encode(ssh.MarshalPrivateKey(otherKey, ""))
-	foreign := fmt.Sprintf("the key of %s is not in known_hosts, or is another one there; compare it with the one that the host publishes, and add it with ssh-keyscan", addr)
+	foreign := func(how string) string {
+		return fmt.Sprintf("the key of %s is not in known_hosts, or is another one there: ssh: handshake failed: knownhosts: %s; compare it with the one that the host publishes, and add it with ssh-keyscan", addr, how)
+	}
 	for name, test := range map[string]struct {
 		auth    Auth
 		cause   oci.Cause
@@ -59,15 +64,15 @@ func TestAuthSSH(t *testing.T) {
 		"nothing":          {Auth{}, oci.Unauthorized, errNoKey.Error()},
 		"HTTP only":        {Auth{Username: "me", Password: "hunter2"}, oci.Unauthorized, errNoKey.Error()},
 		"other key":        {Auth{Key: wrong, KnownHosts: line(host.PublicKey())}, oci.Unauthorized, addr + " refused the credentials"},
-		"other host":       {Auth{Key: right, KnownHosts: line(other.PublicKey())}, oci.TLS, foreign},
-		"no known hosts":   {Auth{Key: right}, oci.TLS, foreign},
+		"other host":       {Auth{Key: right, KnownHosts: line(other.PublicKey())}, oci.TLS, foreign("key mismatch")},
+		"no known hosts":   {Auth{Key: right}, oci.TLS, foreign("key is unknown")},
 		"bad known_hosts ": {Auth{Key: right, KnownHosts: []byte("hunter2\n")}, oci.Unauthorized, errKnownHosts.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Fetch(t.Context(), parse(t, "ssh://git@"+addr+filepath.ToSlash(r.dir), "v1.0.0"), Options{Auth: &test.auth})
 			switch {
 			case test.message != "":
-				wantError(t, err, test.cause, test.message)
+				wantError(t, err, test.cause, test.message+map[oci.Cause]string{oci.Unauthorized: pullSecret}[test.cause])
 				if strings.Contains(err.Error(), "hunter") {
 					t.Errorf("a credential is shown: %v", err)
 				}
@@ -110,13 +115,13 @@ func TestAuthHTTP(t *testing.T) {
 	if err := get(r.url, Auth{BearerToken: "hunter2"}); err != nil {
 		t.Errorf("with a token: %v", err)
 	}
-	wantError(t, get(r.url, Auth{BearerToken: "hunter3"}), oci.Unauthorized, host+" refused the credentials")
+	wantError(t, get(r.url, Auth{BearerToken: "hunter3"}), oci.Unauthorized, host+" refused the credentials"+pullSecret)
 	want = "Basic bWU6aHVudGVyMg==" // me:hunter2
 	if err := get(r.url, Auth{Username: "me", Password: "hunter2"}); err != nil {
 		t.Errorf("with a password: %v", err)
 	}
-	wantError(t, get(r.url, Auth{}), oci.Unauthorized, host+" wants credentials")
-	wantError(t, get(r.url, Auth{Username: "me", Password: "hunter3"}), oci.Unauthorized, host+" refused the credentials")
+	wantError(t, get(r.url, Auth{}), oci.Unauthorized, host+" wants credentials"+pullSecret)
+	wantError(t, get(r.url, Auth{Username: "me", Password: "hunter3"}), oci.Unauthorized, host+" refused the credentials"+pullSecret)
 
 	// A redirect to another host gets no token.
 	var seen []string

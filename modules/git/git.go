@@ -111,7 +111,8 @@ func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, e
 	if o.offline(ref) {
 		return nil, &oci.Error{
 			Cause: oci.Unavailable, Ref: ref.String(),
-			Message: "not in the cache, and --offline allows no requests; run the command once without --offline, or use a mirror on disk with git::file:///DIR",
+			Message: "not in the cache, and --offline allows no requests",
+			Hint:    "run the command once without --offline, or use a mirror on disk with git::file:///DIR",
 		}
 	}
 	type result struct {
@@ -134,7 +135,7 @@ func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, e
 			}
 		}()
 		r.err = oci.Repeat(ctx, func() (err error) {
-			heard := &heard{time.Now()}
+			heard := &heard{at: time.Now()}
 			r.snapshot, err = o.fetch(ctx, ref, target, heard)
 			return o.explain(ref, heard, err)
 		})
@@ -150,7 +151,7 @@ func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, e
 
 // fetch reads a revision of the server. target is the locked one, if there is one.
 func (o Options) fetch(ctx context.Context, ref Ref, target Target, heard *heard) (*Snapshot, error) {
-	session, err := o.connect(ref)
+	session, err := o.connect(ref, heard)
 	if err != nil {
 		return nil, err
 	}

@@ -167,19 +167,19 @@ func TestCommits(t *testing.T) {
 	r.commit(t)
 	r.git(t, "tag", "-d", "v1.1.0")
 	_, err := fetch(t, r.url, r.tip)
-	wantError(t, err, oci.NotFound, "no tag or branch ends at the commit, and "+parse(t, r.url, "").URL.Host+" gives no others (uploadpack.allowReachableSHA1InWant)")
+	wantError(t, err, oci.NotFound, "no tag or branch ends at the commit, and "+parse(t, r.url, "").URL.Host+" gives no others; name a tag or a branch, or set uploadpack.allowReachableSHA1InWant there")
 	r.git(t, "config", "uploadpack.allowReachableSHA1InWant", "true")
 	if s, err := fetch(t, r.url, r.tip); err != nil || s.Commit != r.tip {
 		t.Errorf("%v", err)
 	}
 	_, err = fetch(t, r.url, strings.Repeat("ab", 20))
-	wantError(t, err, oci.NotFound, "no such commit; check that it was pushed")
+	wantError(t, err, oci.NotFound, "no such commit: error decoding upload-pack response: upload-pack: not our ref "+strings.Repeat("ab", 20)+"; check that it was pushed")
 }
 
 func wantError(t *testing.T, err error, cause oci.Cause, message string) {
 	t.Helper()
 	var e *oci.Error
-	if !errors.As(err, &e) || e.Cause != cause || e.Message != message {
+	if !errors.As(err, &e) || e.Cause != cause || err.Error() != e.Ref+": "+message {
 		t.Errorf("error %+v\n(%v), not %s: %s", err, err, cause, message)
 	}
 }

@@ -92,7 +92,7 @@ func TestCredentials(t *testing.T) {
 	})
 	host := parse(t, r.url, "").URL.Host
 	_, err := fetch(t, r.url, "")
-	wantError(t, err, oci.Unauthorized, host+" wants credentials, or others than those in netrc")
+	wantError(t, err, oci.Unauthorized, host+" wants credentials, or others than those in netrc: not; add 'machine 127.0.0.1 login USER password TOKEN' to netrc")
 	netrc := os.Getenv("NETRC")
 	write(t, filepath.Dir(netrc), "netrc", "machine 127.0.0.1 login me password wrong\n")
 	status = http.StatusForbidden
@@ -149,7 +149,7 @@ func TestLimits(t *testing.T) {
 	r.git(t, "add", "huge")
 	r.git(t, "commit", "-q", "-m", "huge")
 	_, err := fetch(t, r.url, "main")
-	wantError(t, err, oci.TooLarge, "the revision is larger than 256 MiB")
+	wantError(t, err, oci.TooLarge, "the revision is larger than 256 MiB; publish the module with 'pequod module push', or keep it in a repository of its own")
 	if s, err := fetch(t, r.url, "v1.1.0"); err != nil || s.Tag != "v1.1.0" {
 		t.Errorf("before it was added: %v", err)
 	}
@@ -190,5 +190,5 @@ func TestKnownHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Fetch(t.Context(), ref, Options{})
-	wantError(t, err, oci.Unauthorized, "127.0.0.1:1 wants a key; add it to the ssh agent with ssh-add")
+	wantError(t, err, oci.Unauthorized, `127.0.0.1:1 wants a key: error creating SSH agent: "SSH agent requested but SSH_AUTH_SOCK not-specified"; add it to the ssh agent with ssh-add`)
 }

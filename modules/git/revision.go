@@ -26,7 +26,7 @@ func resolve(ref Ref, advertised *packp.AdvRefs) (plumbing.Hash, string, error) 
 	refs, name := advertised.References, ref.Revision
 	if name == "" {
 		if advertised.Head == nil {
-			return plumbing.ZeroHash, "", &oci.Error{Cause: oci.NotFound, Ref: ref.String(), Message: "the repository has no default branch; name a revision with ?ref="}
+			return plumbing.ZeroHash, "", &oci.Error{Cause: oci.NotFound, Ref: ref.String(), Message: "the repository has no default branch", Hint: "name a revision with ?ref="}
 		}
 		return *advertised.Head, "", nil
 	}
@@ -39,9 +39,9 @@ func resolve(ref Ref, advertised *packp.AdvRefs) (plumbing.Hash, string, error) 
 	if h, ok := refs[branches+strings.TrimPrefix(name, branches)]; ok {
 		return h, "", nil
 	}
-	e := &oci.Error{Cause: oci.NotFound, Ref: ref.String(), Message: fmt.Sprintf("no tag or branch %q; the repository has none", name)}
+	e := &oci.Error{Cause: oci.NotFound, Ref: ref.String(), Message: fmt.Sprintf("no tag or branch %q; the repository has none", name), Hint: "push it first"}
 	if e.Tags = nearest(name, refs); len(e.Tags) > 0 {
-		e.Message = fmt.Sprintf("no tag or branch %q; there are: %s", name, strings.Join(e.Tags, ", "))
+		e.Message, e.Hint = fmt.Sprintf("no tag or branch %q", name), "there are: "+strings.Join(e.Tags, ", ")
 	}
 	return plumbing.ZeroHash, "", e
 }
@@ -65,7 +65,8 @@ func commitOf(ref Ref, advertised *packp.AdvRefs) (plumbing.Hash, string, error)
 	}
 	return h, "", &oci.Error{
 		Cause: oci.NotFound, Ref: ref.String(),
-		Message: "no tag or branch ends at the commit, and " + ref.host() + " gives no others (uploadpack.allowReachableSHA1InWant)",
+		Message: "no tag or branch ends at the commit, and " + ref.host() + " gives no others",
+		Hint:    "name a tag or a branch, or set uploadpack.allowReachableSHA1InWant there",
 	}
 }
 

@@ -54,8 +54,11 @@ func (c impatientConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// heard is when the server sent something of use last.
-type heard struct{ at time.Time }
+// heard is what a fetch learned of its server.
+type heard struct {
+	at    time.Time // when it sent something of use last
+	words string    // what it said about the last refusal, as [oci.Said] returns it
+}
 
 // Write implements io.Writer.
 func (h *heard) Write(p []byte) (int, error) {
@@ -64,12 +67,16 @@ func (h *heard) Write(p []byte) (int, error) {
 }
 
 // explain returns [oci.ErrStalled] if err, of a fetch by ssh, is that of a connection that
-// [impatient] ended. The libraries turn its error into the end of the answer.
+// [impatient] ended. The libraries turn its error into the end of the answer. It adds the words
+// of the server to other errors.
 func (o Options) explain(ref Ref, heard *heard, err error) error {
+	if err != nil && heard.words != "" {
+		return &saidError{err, heard.words}
+	}
 	if err == nil || ref.URL.Scheme != "ssh" || time.Since(heard.at) < o.patience() {
 		return err
 	}
-	if cause, _ := causeOf(ref, err); cause != oci.Unavailable {
+	if cause, _, _ := causeOf(ref, err); cause != oci.Unavailable {
 		return err
 	}
 	return oci.ErrStalled

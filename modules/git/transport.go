@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -35,8 +36,8 @@ const (
 	maxAnswer = maxPack + maxPack/8
 )
 
-// connect prepares a session with the server of ref.
-func (o Options) connect(ref Ref) (transport.UploadPackSession, error) {
+// connect prepares a session with the server of ref. heard gets its words.
+func (o Options) connect(ref Ref, heard *heard) (transport.UploadPackSession, error) {
 	endpoint, err := transport.NewEndpoint(ref.URL.String())
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (o Options) connect(ref Ref) (transport.UploadPackSession, error) {
 	}
 	// The library follows redirects of the first request only, none from https to http,
 	// and sends credentials to no other host.
-	return githttp.NewClient(&http.Client{Transport: bounded{oci.Repeating(base, o.patience())}}).NewUploadPackSession(endpoint, auth)
+	return githttp.NewClient(&http.Client{Transport: bounded{oci.Repeating(base, o.patience()), heard}}).NewUploadPackSession(endpoint, auth)
 }
 
 // connectSSH prepares a session by ssh.
@@ -128,16 +129,31 @@ func (o Options) credentials(ref Ref) (transport.AuthMethod, error) {
 	return &githttp.BasicAuth{Username: m.Get("login"), Password: m.Get("password")}, nil
 }
 
-// bounded is a transport whose answers are limited to [maxAnswer].
-type bounded struct{ http.RoundTripper }
+// maxWords limits what is read of a refusal, in bytes.
+const maxWords = 4096
+
+// bounded is a transport whose answers are limited to [maxAnswer]. It notes the words of refusals.
+type bounded struct {
+	http.RoundTripper
+	heard *heard
+}
 
 // RoundTrip implements http.RoundTripper.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		answer.Body = &body{answer.Body, maxAnswer}
+	if err != nil {
+		return answer, err
 	}
-	return answer, err
+	answer.Body = &body{answer.Body, maxAnswer}
+	if b.heard.words = ""; answer.StatusCode >= http.StatusBadRequest {
+		words, _ := io.ReadAll(io.LimitReader(answer.Body, maxWords)) // the message lacks what can't be read
+		b.heard.words = oci.Said(string(words), r)
+		answer.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(words), answer.Body), answer.Body}
+	}
+	return answer, nil
 }
 
 // body is the body of an answer. At most left more bytes can be read from it.

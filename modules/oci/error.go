@@ -1,6 +1,7 @@
 package oci
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +49,8 @@ type Error struct {
 	Cause Cause
 	// Ref is the reference that the operation was about.
 	Ref string
-	// Message explains the cause to the user. Hint tells the user how to proceed; it may be "".
+	// Message explains the cause to the user, with the words of the other side. Hint tells the
+	// user how to proceed; if it is "", the one of the cause is used.
 	Message, Hint string
 	// Tags are existing tags if the cause is NotFound, the nearest first.
 	Tags []string
@@ -59,10 +62,20 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Hint != "" {
-		return e.Ref + ": " + e.Message + "; " + e.Hint
-	}
-	return e.Ref + ": " + e.Message
+	return e.Ref + ": " + e.Message + "; " + cmp.Or(e.Hint, hints[e.Cause])
+}
+
+// hints are what to do about errors that have no hint of their own.
+var hints = map[Cause]string{
+	Unauthorized:   "check the credentials",
+	Forbidden:      "check what the account or its token may do in this repository",
+	NotFound:       "check the reference",
+	RateLimited:    "try again later, or log in for a higher limit",
+	TLS:            "check the certificates of both sides, and HTTPS_PROXY",
+	DigestMismatch: "check the proxy or mirror in between, or publish the artifact again",
+	TooLarge:       "remove what is not needed there",
+	WrongType:      "check the reference",
+	Unavailable:    "check the address and the network, or try again later",
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -105,9 +118,39 @@ func (e *tooLargeError) Error() string {
 
 // limitedError is a refusal because of too many requests. after is 0 if the registry
 // did not demand a time.
-type limitedError struct{ after time.Duration }
+type limitedError struct {
+	after time.Duration
+	words string // those of [Said]
+}
 
 func (e *limitedError) Error() string { return "too many requests" }
+
+// Said returns the words of an answer to r for messages, with a colon in front. It returns "" if
+// there are none, for a page, and if they may repeat a secret of the request: its credentials, or
+// the signature in its address. The words about a form, with which tokens are requested, are left
+// out, too.
+func Said(words string, r *http.Request) string {
+	words = oneLine(words)
+	if words == "" || strings.HasPrefix(words, "<") || r == nil || r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+		return ""
+	}
+	_, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	secrets := []string{secret}
+	var long []string // may be secrets if they are as long as tokens and signatures are
+	if user, password, ok := r.BasicAuth(); ok {
+		secrets, long = append(secrets, password), append(long, user)
+	}
+	for _, values := range r.URL.Query() {
+		long = append(long, values...)
+	}
+	secrets = append(secrets, slices.DeleteFunc(long, func(s string) bool { return len(s) < 16 })...)
+	for _, s := range secrets {
+		if s != "" && strings.Contains(words, s) {
+			return ""
+		}
+	}
+	return ": " + words
+}
 
 // classify returns err as an [Error] about ref. It returns the error of ctx if that is
 // the cause, and an [Error] as it is, with ref added. authenticated reports whether the
@@ -142,10 +185,13 @@ func (e *Error) local(err error) bool {
 	case errors.As(err, &tooLarge):
 		e.Cause, e.Message = TooLarge, tooLarge.Error()
 	case errors.Is(err, fs.ErrNotExist):
-		e.Cause, e.Message = NotFound, "no such file or directory"
+		e.Cause, e.Message, e.Hint = NotFound, "no such file or directory", "check the path"
 	// The library repeats the output of the helper, which can contain credentials.
 	case strings.Contains(text, "error getting credentials"):
-		e.Cause, e.Message, e.Err = Unauthorized, "the credential helper in the configuration of Docker failed; its output is not shown, because it can contain credentials", nil
+		_, failure, _ := strings.Cut(text, "err: ")
+		failure, _, _ = strings.Cut(failure, ", out: ")
+		e.Cause, e.Message, e.Err = Unauthorized, "the credential helper in the configuration of Docker failed: "+oneLine(failure)+" (its output is not shown, because it can contain credentials)", nil
+		e.Hint = "check credHelpers and credsStore there"
 	// The library's errors about wrong digests and sizes have no exported type.
 	case strings.Contains(text, "error verifying"), strings.Contains(text, "does not match requested digest"),
 		strings.Contains(text, "does not match expected size"):
@@ -162,7 +208,7 @@ func (e *Error) connection(host string, err error) bool {
 	var wrongHost x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var verification *tls.CertificateVerificationError
-	var alert tls.AlertError
+	var alert *net.OpError // the type of alerts is not exported
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
@@ -172,10 +218,10 @@ func (e *Error) connection(host string, err error) bool {
 	case errors.As(err, &wrongHost), errors.As(err, &invalid), errors.As(err, &verification):
 		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is not valid: %s", host, Detail(err))
 		e.Hint = "check the name of the host, and the clock of this machine"
-	case errors.As(err, &alert):
+	case errors.As(err, &alert) && alert.Op == "remote error":
 		e.Cause, e.Message = TLS, fmt.Sprintf("%s refused the TLS connection: %s", host, Detail(err))
 	case errors.Is(err, errRedirects):
-		e.Cause, e.Message = Unavailable, host+" redirects without end"
+		e.Cause, e.Message, e.Hint = Unavailable, host+" redirects without end", "check the address and HTTPS_PROXY"
 	case errors.Is(err, errPage):
 		e.Cause, e.Message = Unavailable, host+" answered with an HTML page, such as that of a login or a proxy"
 		e.Hint = "check the address, the credentials and HTTPS_PROXY"
@@ -197,9 +243,9 @@ func (e *Error) answer(host string, err error, authenticated func() bool) bool {
 	var limited *limitedError
 	if errors.As(err, &limited) {
 		e.Cause, e.RetryAfter = RateLimited, limited.after
-		e.Message = host + " limits the number of requests"
+		e.Message = host + " limits the number of requests" + limited.words
 		if limited.after > 0 {
-			e.Message += fmt.Sprintf("; try again in %s", limited.after.Round(time.Second))
+			e.Hint = fmt.Sprintf("try again in %s", limited.after.Round(time.Second))
 		}
 		return true
 	}
@@ -207,33 +253,40 @@ func (e *Error) answer(host string, err error, authenticated func() bool) bool {
 	if !errors.As(err, &answer) {
 		return false
 	}
-	said := ""
-	if len(answer.Errors) > 0 && answer.Errors[0].Message != "" {
-		said = ": " + oneLine(answer.Errors[0].Message)
-	}
+	said := wordsOf(answer)
 	writes := answer.Request != nil && answer.Request.Method != http.MethodGet && answer.Request.Method != http.MethodHead
 	switch status := answer.StatusCode; {
 	case status == http.StatusUnauthorized && authenticated():
-		e.Cause, e.Message = Unauthorized, host+" refused the credentials" // the words may repeat them
+		e.Cause, e.Message = Unauthorized, host+" refused the credentials"+said
 		e.Hint = "log in again with 'docker login " + shown(host) + "'"
 	case status == http.StatusUnauthorized:
-		e.Cause, e.Message = Unauthorized, host+" wants credentials"
+		e.Cause, e.Message = Unauthorized, host+" wants credentials"+said
 		e.Hint = "log in with 'docker login " + shown(host) + "'"
 	case status == http.StatusForbidden:
 		e.Cause, e.Message = Forbidden, host+" denied access"+said
-		e.Hint = "check what the account or its token may do in this repository"
 	case status == http.StatusNotFound && answer.Request != nil && strings.TrimSuffix(answer.Request.URL.Path, "/") == "/v2":
-		e.Cause, e.Message = Unavailable, host+" is not a registry"
+		e.Cause, e.Message, e.Hint = Unavailable, host+" is not a registry"+said, "check the address"
 	case status == http.StatusNotFound && writes:
 		e.Cause, e.Message = NotFound, host+" has no such repository"+said
 		e.Hint = "create it first; some registries, such as ECR, don't do so themselves"
 	case status == http.StatusNotFound:
-		e.Cause, e.Message = NotFound, "not found"
+		e.Cause, e.Message, e.Hint = NotFound, "not found"+said, "check the repository and the tag"
 	default:
 		e.Cause, e.Message = Unavailable, fmt.Sprintf("%s answered %s", host, strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status))))
 		e.Message += said
 	}
 	return true
+}
+
+// wordsOf returns [Said] for the answer of a registry.
+func wordsOf(answer *transport.Error) string {
+	if len(answer.Errors) > 0 {
+		return Said(cmp.Or(answer.Errors[0].Message, string(answer.Errors[0].Code)), answer.Request)
+	}
+	// The library keeps the body to itself, and writes it after the status.
+	status := strings.TrimSpace(fmt.Sprintf("status code %d %s", answer.StatusCode, http.StatusText(answer.StatusCode)))
+	_, body, _ := strings.Cut(answer.Error(), status+": ")
+	return Said(body, answer.Request)
 }
 
 const plainHint = "allow plain HTTP with --registry-plain-http"

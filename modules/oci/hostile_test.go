@@ -148,17 +148,17 @@ func TestHostileRegistries(t *testing.T) {
 			"HOST denied access: permission_denied: read_package; check what the account or its token may do in this repository"},
 		"login page": {says("/manifests/", 200, "<!doctype html><p>Sign in", "Content-Type", "text/html; charset=utf-8"), nil, false, oci.Unavailable,
 			"HOST answered with an HTML page, such as that of a login or a proxy; check the address, the credentials and HTTPS_PROXY"},
-		"not found":        {fails("/shop/", 404), nil, false, oci.NotFound, "not found"},
-		"no registry":      {fails("/", 404), nil, false, oci.Unavailable, "HOST is not a registry"},
+		"not found":        {fails("/shop/", 404), nil, false, oci.NotFound, "not found; check the repository and the tag"},
+		"no registry":      {fails("/", 404), nil, false, oci.Unavailable, "HOST is not a registry; check the address"},
 		"limited":          {fails("/", 429, "Retry-After", "7200"), nil, false, oci.RateLimited, "HOST limits the number of requests; try again in 2h0m0s"},
-		"limited for ever": {fails("/manifests/", 429), nil, false, oci.RateLimited, "HOST limits the number of requests"},
-		"broken":           {fails("/manifests/", 500), nil, false, oci.Unavailable, "HOST answered 500 Internal Server Error"},
-		"broken blobs":     {fails("/blobs/", 502), nil, false, oci.Unavailable, "HOST answered 502 Bad Gateway"},
-		"teapot":           {fails("/manifests/", 418), nil, false, oci.Unavailable, "HOST answered 418 I'm a teapot"},
-		"text":             {fails("/manifests/", 200), nil, false, oci.WrongType, "not a manifest: unexpected end of JSON input"},
-		"redirect loop":    {fails("/manifests/", 302, "Location", "/v2/shop/web/manifests/v1.0.0"), nil, false, oci.Unavailable, "HOST redirects without end"},
+		"limited for ever": {fails("/manifests/", 429), nil, false, oci.RateLimited, "HOST limits the number of requests; try again later, or log in for a higher limit"},
+		"broken":           {fails("/manifests/", 500), nil, false, oci.Unavailable, "HOST answered 500 Internal Server Error; check the address and the network, or try again later"},
+		"broken blobs":     {fails("/blobs/", 502), nil, false, oci.Unavailable, "HOST answered 502 Bad Gateway; check the address and the network, or try again later"},
+		"teapot":           {fails("/manifests/", 418), nil, false, oci.Unavailable, "HOST answered 418 I'm a teapot; check the address and the network, or try again later"},
+		"text":             {fails("/manifests/", 200), nil, false, oci.WrongType, "not a manifest: unexpected end of JSON input; check the reference"},
+		"redirect loop":    {fails("/manifests/", 302, "Location", "/v2/shop/web/manifests/v1.0.0"), nil, false, oci.Unavailable, "HOST redirects without end; check the address and HTTPS_PROXY"},
 		"plain redirect":   {fails("/manifests/", 302, "Location", "http://registry.example.com/?signature=hunter2"), nil, false, oci.TLS, "HOST cannot be reached over TLS; allow plain HTTP with --registry-plain-http"},
-		"cloud metadata":   {fails("/manifests/", 302, "Location", "http://169.254.169.254/"), nil, false, oci.Unavailable, `no usable answer: SSRF protection: redirect from "127.0.0.1" to private/link-local host "169.254.169.254" denied`},
+		"cloud metadata":   {fails("/manifests/", 302, "Location", "http://169.254.169.254/"), nil, false, oci.Unavailable, `no usable answer: SSRF protection: redirect from "127.0.0.1" to private/link-local host "169.254.169.254" denied; check the address and the network, or try again later`},
 		"other manifest": {func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, "/manifests/") {
 				fmt.Fprint(w, `{}`)
@@ -172,14 +172,14 @@ func TestHostileRegistries(t *testing.T) {
 				return true
 			}
 			return false
-		}, nil, false, oci.WrongType, "an index of several artifacts, such as a container image for several platforms"},
+		}, nil, false, oci.WrongType, "an index of several artifacts, such as a container image for several platforms; check the reference"},
 		"huge manifest": {func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, "/manifests/") {
 				fmt.Fprint(w, strings.Repeat(" ", 5<<20))
 				return true
 			}
 			return false
-		}, nil, false, oci.TooLarge, "the answer of the registry is larger than 4 MiB"},
+		}, nil, false, oci.TooLarge, "the answer of the registry is larger than 4 MiB; remove what is not needed there"},
 		"huge blob": {func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, "/manifests/") {
 				h := strings.Repeat("0", 64)
@@ -187,14 +187,14 @@ func TestHostileRegistries(t *testing.T) {
 				return true
 			}
 			return false
-		}, nil, false, oci.TooLarge, "a part of the artifact, with 99999999999 bytes, is larger than 64 MiB"},
+		}, nil, false, oci.TooLarge, "a part of the artifact, with 99999999999 bytes, is larger than 64 MiB; remove what is not needed there"},
 		"negative size": {func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, "/manifests/") {
 				fmt.Fprintf(w, `{"config": {"digest": "sha256:%s", "size": -2}}`, strings.Repeat("0", 64))
 				return true
 			}
 			return false
-		}, nil, false, oci.WrongType, "not a manifest of an artifact: a digest that is not sha256, or a negative size"},
+		}, nil, false, oci.WrongType, "not a manifest of an artifact: a digest that is not sha256, or a negative size; check the reference"},
 		"wrong blob": {func(w http.ResponseWriter, r *http.Request) bool {
 			return blob(w, r, func() {
 				w.(http.Flusher).Flush() // no Content-Length
@@ -319,7 +319,7 @@ func TestStall(t *testing.T) {
 		t.Cleanup(func() { close(hang) }) // before the server waits for its handlers
 		c := client(t, oci.WithTiming(oci.Options{}, noWait, 50*time.Millisecond))
 		err := pull(t.Context(), c, parse(t, place+":v1.0.0"))
-		if !oci.Causes(err, oci.Unavailable) || !strings.HasSuffix(err.Error(), " stopped sending data") {
+		if !oci.Causes(err, oci.Unavailable) || !strings.HasSuffix(err.Error(), " stopped sending data; check the address and the network, or try again later") {
 			t.Errorf("%s: %v", path, err)
 		}
 		for len(reached) > 0 {

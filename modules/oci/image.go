@@ -178,7 +178,7 @@ func (c *Client) addTags(ctx context.Context, ref Ref, err error) {
 		return
 	}
 	e.Tags = nearest(ref.Tag, tags)
-	e.Message = fmt.Sprintf("tag not found; did you mean %s?", joinOr(e.Tags))
+	e.Message, e.Hint = "tag not found", "did you mean "+joinOr(e.Tags)+"?"
 }
 
 // nearest returns the tags that are most similar to tag: a misspelling first, then the

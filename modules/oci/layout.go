@@ -3,7 +3,6 @@ package oci
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -111,15 +110,15 @@ func choose(index *v1.IndexManifest, ref Ref) (v1.Descriptor, error) {
 	case ref.Tag != "":
 		e := &Error{Cause: NotFound, Message: "tag not found", Tags: nearest(ref.Tag, tags)}
 		if len(e.Tags) > 0 {
-			e.Message += "; did you mean " + joinOr(e.Tags) + "?"
+			e.Hint = "did you mean " + joinOr(e.Tags) + "?"
 		}
 		return v1.Descriptor{}, e
 	case len(index.Manifests) == 1:
 		return index.Manifests[0], nil
 	case len(index.Manifests) == 0:
-		return v1.Descriptor{}, &Error{Cause: NotFound, Message: "the layout is empty"}
+		return v1.Descriptor{}, &Error{Cause: NotFound, Message: "the layout is empty", Hint: "write an artifact to it with 'pequod module push'"}
 	}
-	return v1.Descriptor{}, &Error{Cause: NotFound, Tags: tags, Message: fmt.Sprintf("several artifacts; name one of the tags: %s", joinOr(tags[:min(len(tags), maxTags)]))}
+	return v1.Descriptor{}, &Error{Cause: NotFound, Tags: tags, Message: "several artifacts", Hint: "name one of the tags: " + joinOr(tags[:min(len(tags), maxTags)])}
 }
 
 // layoutBlob opens a blob of a layout.

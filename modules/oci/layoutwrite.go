@@ -72,7 +72,7 @@ func onlyOurs(dir string) error {
 	}
 	for _, e := range entries {
 		if e.Name() != "blobs" && e.Name() != "oci-layout" {
-			return &Error{Cause: WrongType, Message: "the directory is not empty and not an OCI layout"}
+			return &Error{Cause: WrongType, Message: "the directory is not empty and not an OCI layout", Hint: "name another directory"}
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@
 package oci
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -46,8 +47,8 @@ type Options struct {
 	MaxBlob int64
 	// Blobs keeps blobs and manifests between calls. nil keeps nothing.
 	Blobs Blobs
-	// Hint returns what to do about an error with a cause, or "". nil are the hints for users
-	// of the command line.
+	// Hint returns what to do about an error with a cause in place of the hint for users of the
+	// command line, or "". nil keeps all hints.
 	Hint func(Cause) string
 	// Progress learns of operations and transfers. nil means none.
 	Progress Progress
@@ -147,7 +148,7 @@ func (c *Client) place(ref Ref) place {
 func (c *Client) fail(ctx context.Context, ref Ref, err error) error {
 	err = classify(ctx, ref, err, func() bool { return c.registry.authenticated(ctx, ref) })
 	if failed := (*Error)(nil); c.options.Hint != nil && errors.As(err, &failed) {
-		failed.Hint = c.options.Hint(failed.Cause)
+		failed.Hint = cmp.Or(c.options.Hint(failed.Cause), failed.Hint)
 	}
 	return err
 }

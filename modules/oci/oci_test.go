@@ -196,12 +196,12 @@ func TestLayoutErrors(t *testing.T) {
 	}
 	write("layout/blobs/sha256/"+hex, "changed")
 	for ref, want := range map[string]string{
-		"oci-layout:" + dir + "/none":  "no such file or directory",
-		dir + "/none.oci.tar":          "no such file or directory",
-		dir + "/no.oci.tar":            "not a tar archive of an OCI layout: unexpected EOF",
-		"oci-layout:" + dir + "/other": "not an OCI layout: it has no index.json",
-		"oci-layout:" + dir + "/json":  "not an OCI layout: index.json: invalid character 'e' in literal true (expecting 'r')",
-		"oci-layout:" + dir + "/link":  "no usable answer: openat blobs/sha256/" + hex + ": path escapes from parent",
+		"oci-layout:" + dir + "/none":  "no such file or directory; check the path",
+		dir + "/none.oci.tar":          "no such file or directory; check the path",
+		dir + "/no.oci.tar":            "not a tar archive of an OCI layout: unexpected EOF; check the reference",
+		"oci-layout:" + dir + "/other": "not an OCI layout: it has no index.json; check the reference",
+		"oci-layout:" + dir + "/json":  "not an OCI layout: index.json: invalid character 'e' in literal true (expecting 'r'); check the reference",
+		"oci-layout:" + dir + "/link":  "no usable answer: openat blobs/sha256/" + hex + ": path escapes from parent; check the address and the network, or try again later",
 		layout:                         "wrong content: got digest sha256:4eb4e7b3c62eb7b1a1b4a3d2b5b5cd0b1c8b4e0a1c1a4a5a6a7a8a9aaaabacad, want " + digest,
 	} {
 		_, err := c.Image(t.Context(), parse(t, ref))
@@ -212,7 +212,7 @@ func TestLayoutErrors(t *testing.T) {
 			t.Errorf("%v, want %s: %s", err, ref, want)
 		}
 	}
-	if err := c.Write(t.Context(), parse(t, "oci-layout:"+dir+"/other:v1"), img); err == nil || !strings.HasSuffix(err.Error(), "the directory is not empty and not an OCI layout") {
+	if err := c.Write(t.Context(), parse(t, "oci-layout:"+dir+"/other:v1"), img); err == nil || !strings.HasSuffix(err.Error(), "the directory is not empty and not an OCI layout; name another directory") {
 		t.Errorf("write to a directory with files: %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func (r *registry) reference(ref Ref) (name.Reference, error) {
 	case ref.Tag != "":
 		return repo.Tag(ref.Tag), nil
 	}
-	return nil, &Error{Cause: NotFound, Message: fmt.Sprintf("no version; want %s:TAG", ref)}
+	return nil, &Error{Cause: NotFound, Message: "no version", Hint: fmt.Sprintf("want %s:TAG", ref)}
 }
 
 // authenticated reports whether there are credentials for the repository of ref.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
 const (
@@ -87,8 +89,13 @@ func failed(resp *http.Response, err error, demanded time.Duration) (*http.Respo
 		return nil, &repeatedError{err}
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
+		limited := &limitedError{after: demanded}
+		var answer *transport.Error
+		if errors.As(transport.CheckError(resp), &answer) {
+			limited.words = wordsOf(answer)
+		}
 		_ = resp.Body.Close()
-		return nil, &limitedError{after: demanded}
+		return nil, limited
 	}
 	return resp, nil
 }

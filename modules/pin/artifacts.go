@@ -133,7 +133,8 @@ func (r reader) Tags(ctx context.Context, ref oci.Ref) ([]string, error) {
 	if r.options.Offline && ref.Kind == oci.Registry {
 		return nil, &oci.Error{
 			Cause: oci.Unavailable, Ref: ref.String(), Err: errOffline,
-			Message: "the newest version is not known, and --offline allows no requests; name a version, or write a lock with 'pequod module lock'",
+			Message: "the newest version is not known, and --offline allows no requests",
+			Hint:    "name a version, or write a lock with 'pequod module lock'",
 		}
 	}
 	return r.artifacts.Tags(ctx, ref)

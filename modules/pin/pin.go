@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -157,7 +158,7 @@ var errOffline = errors.New("--offline allows no requests")
 
 // offlineError returns the error about content that the cache lacks.
 func offlineError() error {
-	return &oci.Error{Cause: oci.Unavailable, Err: errOffline, Message: "not in the cache, and --offline allows no requests; run the command once without --offline"}
+	return &oci.Error{Cause: oci.Unavailable, Err: errOffline, Message: "not in the cache, and --offline allows no requests", Hint: "run the command once without --offline"}
 }
 
 // Blobs returns the store for a client of registries.
@@ -196,7 +197,8 @@ func vendoredError(err error) error {
 	if missing := (*vendored.MissingError)(nil); errors.As(err, &missing) {
 		cause = oci.NotFound
 	}
-	return &oci.Error{Cause: cause, Message: err.Error(), Err: err}
+	message, repair, _ := strings.Cut(err.Error(), "; ")
+	return &oci.Error{Cause: cause, Message: message, Hint: repair, Err: err}
 }
 
 // Transport returns the transport for a client of registries: nil, which is the

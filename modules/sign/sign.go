@@ -113,7 +113,7 @@ func ReadBundle(ctx context.Context, r Reader, ref oci.Ref, digest string) (*Bun
 		return nil, err
 	}
 	notBundle := func(err error) error {
-		return &oci.Error{Cause: oci.WrongType, Ref: ref.String(), Message: "not a signature", Err: err}
+		return &oci.Error{Cause: oci.WrongType, Ref: ref.String(), Message: "not a signature", Hint: "sign the artifact again with 'pequod module sign'", Err: err}
 	}
 	m, err := img.Manifest()
 	if err != nil {

@@ -283,7 +283,8 @@ func (g *Guard) Verify(ctx context.Context, registry sign.Reader, ref oci.Ref, d
 	if g.locks != nil && g.locks.Offline() {
 		return nil, &oci.Error{
 			Cause: oci.Unavailable, Ref: ref.String(),
-			Message: "the signature is not in the cache, and --offline allows no requests; run the command once without --offline",
+			Message: "the signature is not in the cache, and --offline allows no requests",
+			Hint:    "run the command once without --offline",
 		}
 	}
 	bundles, err := sign.Read(ctx, registry, ref)
