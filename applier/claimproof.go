@@ -103,7 +103,7 @@ func (a *Applier) claimForeign(ctx context.Context, owner inventory.Owner, statu
 		if err == nil {
 			continue
 		}
-		s.Message += "; claiming it, so that it isn't deleted then, failed: " + cluster.Classify(err).Message
+		s.Message += "; claiming it, so that it isn't deleted then, failed: " + cluster.Classify(err).Error()
 		if report != nil {
 			report(Event{a.now(), *s})
 		}

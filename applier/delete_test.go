@@ -220,7 +220,7 @@ func TestNoNamespace(t *testing.T) {
 	c, a, rg := b.Cluster, b.applier, b.graph("web", threeLevels)
 	rg.Namespace = c.Unique("nowhere")
 	_, err := a.Apply(t.Context(), rg, b.with(nil))
-	want := "inventory of " + rg.Namespace + "/web: namespace " + rg.Namespace + " doesn't exist"
+	want := "inventory of " + rg.Namespace + "/web: namespace " + rg.Namespace + " doesn't exist; create it with 'kubectl create namespace " + rg.Namespace + "'"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -246,7 +246,7 @@ nodes:
 		"thing: created; its CustomResourceDefinition comes with this graph",
 		"space: created",
 		"inside: created; its Namespace comes with this graph",
-		"unknown: ; UnknownKind: the cluster knows no Nothing of nowhere.example.com/v1 (is its CustomResourceDefinition installed?)",
+		"unknown: ; UnknownKind: the cluster knows no Nothing of nowhere.example.com/v1; check its apiVersion, or install its CustomResourceDefinition",
 		"outside: observed; ConfigMap " + c.Namespace + "/outside doesn't exist",
 		"reader: created ?data.x; data.x is known after the apply",
 		"taken: ; AdoptionRequired: exists already and belongs to no graph: list it in spec.adopt.resources, or set applyPolicy.mode: Adopt",

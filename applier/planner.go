@@ -174,7 +174,7 @@ func (p *planner) result() *Plan {
 			switch {
 			case n.Failure != nil && n.Failure.Immutable:
 				n.Failure = terminal(n.Failure)
-				n.Failure.Message = s.Message // also why it isn't recreated
+				n.Failure.Message, n.Failure.Cure = s.Message, "" // also why it isn't recreated
 			case n.Failure == nil:
 				n.Failure = &engine.Failure{Reason: s.Reason, Message: s.Message, Terminal: s.NextAttempt.IsZero()}
 			}

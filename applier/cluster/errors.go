@@ -37,26 +37,47 @@ func Classify(err error) *engine.Failure {
 		// Not terminal: the CustomResourceDefinition may be created any time.
 		return &engine.Failure{Reason: engine.ReasonUnknownKind, Message: err.Error()}
 	case errors.As(err, &hidden):
-		return &engine.Failure{Reason: engine.ReasonKindUnavailable, Message: source.OneLine(err.Error(), maxMessage)}
+		f = &engine.Failure{
+			Reason: engine.ReasonKindUnavailable, Message: source.OneLine(err.Error(), maxMessage),
+			Cure: "check 'kubectl get apiservices' and the versions of its CustomResourceDefinition",
+		}
+		if apierrors.IsUnauthorized(err) {
+			f.Cure = renewCredentials
+		}
+		return f
 	case errors.Is(err, context.DeadlineExceeded):
-		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "the API server didn't answer in time"}
+		return &engine.Failure{
+			Reason: engine.ReasonApplyFailed, Message: "the API server didn't answer in time",
+			Cure: "check its load and its webhooks",
+		}
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
+		f = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: source.OneLine(err.Error(), maxMessage)}
 		if unreachable := Unreachable(err); unreachable != nil {
-			err = unreachable
+			f.Message, f.Cure = source.OneLine(unreachable.Error(), maxMessage), "check its address, its certificate and the network"
 		}
-		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: source.OneLine(err.Error(), maxMessage)}
+		return f
 	}
 	return classifyStatus(err, status.Status())
 }
+
+// The cures of refusals that have several causes.
+const (
+	renewCredentials = "renew the credentials"
+	changeObject     = "change the object, or the policy or webhook that refuses it"
+	checkWebhook     = "check that the webhook's Service has Pods that are ready"
+)
 
 // classifyStatus converts an error that the API server sent. Some errors can only
 // be recognized by their text, because their status code is shared with others.
 // The order of the cases matters: a text that identifies an error precisely comes
 // before the status code that it shares.
 func classifyStatus(err error, s metav1.Status) *engine.Failure {
-	f := &engine.Failure{Reason: engine.ReasonApplyFailed, Message: source.OneLine(statusMessage(s), maxMessage)}
+	f := &engine.Failure{
+		Reason: engine.ReasonApplyFailed, Message: source.OneLine(statusMessage(s), maxMessage),
+		Cure: "see the log of the API server if it goes on",
+	}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 		f.RetryAfter = time.Duration(seconds) * time.Second
 	}
@@ -64,33 +85,39 @@ func classifyStatus(err error, s metav1.Status) *engine.Failure {
 	case deniedText().MatchString(s.Message):
 		// First, because the rest of the status is the policy's or webhook's own:
 		// it may resemble any other error.
-		f.Reason, f.Terminal = engine.ReasonDenied, true
+		f.Reason, f.Terminal, f.Cure = engine.ReasonDenied, true, changeObject
 		f.Message = source.OneLine(s.Message, maxMessage)
 	case apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
 		f.Reason, f.Terminal, f.Conflicts = engine.ReasonConflict, true, conflicts(s)
-		f.Message = conflictText(f.Conflicts)
+		f.Message, f.Cure = conflictText(f.Conflicts), "set applyPolicy.conflictPolicy: Force on the node, or apply with --force-conflicts"
 	case strings.Contains(s.Message, "exceeded quota"):
-		f.Reason = engine.ReasonQuotaExceeded // passes when other objects are deleted
+		f.Reason, f.Cure = engine.ReasonQuotaExceeded, "delete other objects, or raise the ResourceQuota" // passes when other objects are deleted
 	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
-		f.Reason = engine.ReasonNamespaceTerminating
+		f.Reason, f.Cure = engine.ReasonNamespaceTerminating, "wait until the namespace is gone, and create it again"
 	case strings.Contains(s.Message, "custom resource definition is terminating"):
-		f.Reason = engine.ReasonUnknownKind // the definition may be created again
+		f.Reason, f.Cure = engine.ReasonUnknownKind, "create the CustomResourceDefinition again when it is gone"
 	case untypedText().MatchString(f.Message):
 		// The API server reports a mistake in the object as an internal error.
-		f.Reason, f.Terminal = engine.ReasonInvalid, true
+		f.Reason, f.Terminal, f.Cure = engine.ReasonInvalid, true, "correct the field in the graph"
 		f.Message = untypedText().ReplaceAllString(f.Message, "")
 	case strings.Contains(s.Message, "failed calling webhook"), strings.Contains(s.Message, "conversion webhook for "):
-		f.Reason = engine.ReasonWebhookFailed
-	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
-		f.Reason, f.Terminal = engine.ReasonForbidden, true
+		f.Reason, f.Cure = engine.ReasonWebhookFailed, checkWebhook
+	case apierrors.IsUnauthorized(err):
+		f.Reason, f.Terminal, f.Cure = engine.ReasonForbidden, true, renewCredentials
+	case isUnauthorized(err):
+		f.Reason, f.Terminal, f.Cure = engine.ReasonForbidden, true, "grant the right with a role; 'pequod rbac generate' prints those of a graph"
+	case apierrors.IsForbidden(err):
+		f.Reason, f.Terminal, f.Cure = engine.ReasonForbidden, true, changeObject
 	case apierrors.IsInvalid(err) && isImmutable(s):
 		f.Reason, f.Terminal, f.Immutable = engine.ReasonImmutable, true, true
+		f.Cure = "change it back, or set applyPolicy.recreate: OnImmutable on the node"
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err),
 		apierrors.IsMethodNotSupported(err), s.Code == 406, s.Code == 415:
-		f.Reason, f.Terminal = engine.ReasonInvalid, true
+		f.Reason, f.Terminal, f.Cure = engine.ReasonInvalid, true, "correct the object in the graph"
 	case apierrors.IsNotFound(err) && s.Details != nil && s.Details.Kind == "namespaces":
 		f.Reason, f.Terminal = engine.ReasonInvalid, true
 		f.Message = "namespace " + s.Details.Name + " doesn't exist"
+		f.Cure = "create it with 'kubectl create namespace " + s.Details.Name + "'"
 	}
 	return f
 }

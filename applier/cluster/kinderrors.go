@@ -14,7 +14,7 @@ type NoKindError struct{ GVK schema.GroupVersionKind }
 
 // Error names the usual cause, a CustomResourceDefinition that isn't installed.
 func (e *NoKindError) Error() string {
-	return fmt.Sprintf("the cluster knows no %s of %s (is its CustomResourceDefinition installed?)", e.GVK.Kind, e.GVK.GroupVersion())
+	return fmt.Sprintf("the cluster knows no %s of %s; check its apiVersion, or install its CustomResourceDefinition", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
 // isNoKind reports whether an error is a [*NoKindError].

@@ -240,6 +240,6 @@ func (d *driver) failed(g goal, err error) {
 func (d *driver) retryDelay(err error) time.Duration {
 	f := cluster.Classify(err)
 	d.Metrics.ReconcileFailed(d.key.Namespace, d.key.Name, f.Reason)
-	d.log.Info("retrying a graph", "namespace", d.key.Namespace, "name", d.key.Name, "reason", f.Message)
+	d.log.Info("retrying a graph", "namespace", d.key.Namespace, "name", d.key.Name, "reason", f.Error())
 	return d.retries.failed(f.RetryAfter)
 }

@@ -61,7 +61,7 @@ func unwritable(err error) (reason, message string) {
 	case apierrors.IsRequestEntityTooLargeError(err), strings.Contains(err.Error(), "request is too large"):
 		return reasonTooLarge, "the graph and its status are larger than the cluster can store; split the graph"
 	case apierrors.IsInvalid(err):
-		return reasonInvalid, "the inventory can't be stored in the status: " + cluster.Classify(err).Message
+		return reasonInvalid, "the inventory can't be stored in the status: " + cluster.Classify(err).Error()
 	}
 	return "", ""
 }

@@ -124,7 +124,7 @@ func (h *handOvers) handOver(ctx context.Context, a engine.Action) engine.Outcom
 	var f *engine.Failure
 	switch {
 	case errors.As(o.Err, &f) && f.Terminal:
-		return refused(f.Message)
+		return refused(f.Error())
 	case o.Err == nil:
 		h.report(a, to.graph)
 	}

@@ -55,7 +55,7 @@ func (r *run) identify(p *prerequisites) {
 			case r.ended():
 			case err != nil:
 				p.client, p.reason = nil, reasonClusterUnavailable
-				p.message = "the cluster of Secret " + p.secret.ref.Name + " can't be identified: " + cluster.Classify(err).Message
+				p.message = "the cluster of Secret " + p.secret.ref.Name + " can't be identified: " + cluster.Classify(err).Error()
 				if away := cluster.Unreachable(err); away != nil {
 					p.message = away.Error()
 				}

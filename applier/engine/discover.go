@@ -41,7 +41,7 @@ func (e *Engine) reconcileUnscoped(n *node, blocker *node) {
 	switch {
 	case k.failure == nil: // the first request is in flight
 	case n.policy.external:
-		n.wait(k.failure.Message)
+		n.wait(k.failure.Error())
 		e.checkTimeout(n)
 	default:
 		n.failBecause(&k.retryState, "")

@@ -12,8 +12,9 @@ type Failure struct {
 	// Reason is one of the Reason constants: a CamelCase word for conditions and
 	// Events.
 	Reason string
-	// Message describes the failure without naming the object.
-	Message string
+	// Message describes the failure without naming the object, in the words of whoever
+	// refused it. Cure tells the user what to do, "" if that is part of the message.
+	Message, Cure string
 	// Terminal failures recur until a user changes something. A graph that has no other
 	// failures is not executed any further.
 	Terminal bool
@@ -29,8 +30,13 @@ type Failure struct {
 // come while other nodes progress.
 func (f *Failure) lasts() bool { return f.Terminal && f.Reason != ReasonForbidden }
 
-// Error returns the message.
-func (f *Failure) Error() string { return f.Message }
+// Error returns the message with the cure.
+func (f *Failure) Error() string {
+	if f.Cure == "" {
+		return f.Message
+	}
+	return f.Message + "; " + f.Cure
+}
 
 // The reasons of failures.
 const (

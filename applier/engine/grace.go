@@ -38,7 +38,7 @@ func (e *Engine) hold(r *removal, behind bool) bool {
 	if e.removals.claims.value == nil && e.opts.Mode != ModeStatus {
 		if e.claimsLoaded(); e.removals.claims.load.failure != nil {
 			load := &e.removals.claims.load
-			r.fail(load, "can't check whether another graph lists it: "+load.failure.Message)
+			r.fail(load, "can't check whether another graph lists it: "+load.failure.Error())
 		}
 		return true
 	}

@@ -21,7 +21,7 @@ func (n *node) wait(message string) { n.setPhase(v1alpha1.NodeWaiting, message) 
 // fail sets the phase to Failed. A failure that isn't terminal shows the time of
 // the next write.
 func (n *node) fail(f *Failure) {
-	n.setPhase(v1alpha1.NodeFailed, f.Message)
+	n.setPhase(v1alpha1.NodeFailed, f.Error())
 	n.status.Reason = f.Reason
 	if !f.Terminal {
 		n.status.NextAttempt = n.progress.write.retryAt
@@ -32,7 +32,7 @@ func (n *node) fail(f *Failure) {
 // own write, such as a Survey. The prefix of the message names that action.
 func (n *node) failBecause(s *retryState, prefix string) {
 	n.fail(s.failure)
-	n.status.Message, n.status.Attempts, n.status.Shared = prefix+s.failure.Message, s.failures, prefix != ""
+	n.status.Message, n.status.Attempts, n.status.Shared = prefix+s.failure.Error(), s.failures, prefix != ""
 	if !s.failure.Terminal {
 		n.status.NextAttempt = s.retryAt
 	}

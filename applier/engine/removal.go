@@ -89,7 +89,7 @@ func (r *removal) fail(s *retryState, message string) {
 // refuse sets the phase to Failed because the object must not be tried before next, zero
 // if the engine doesn't try it again.
 func (r *removal) refuse(f *Failure, next time.Time) {
-	r.setPhase(v1alpha1.NodeFailed, f.Message)
+	r.setPhase(v1alpha1.NodeFailed, f.Error())
 	r.status.Reason, r.status.NextAttempt = f.Reason, next
 }
 

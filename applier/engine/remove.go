@@ -114,7 +114,7 @@ func (e *Engine) requestRemoval(r *removal, a Action, seen *observation) {
 		return
 	}
 	if r.write.failedForGood() || e.backingOff(&r.write) {
-		r.fail(&r.write, r.write.failure.Message)
+		r.fail(&r.write, r.write.failure.Error())
 		return
 	}
 	if e.dampedRemoval(r) {
@@ -123,7 +123,7 @@ func (e *Engine) requestRemoval(r *removal, a Action, seen *observation) {
 	// The object may be another graph's by now, so claims come first.
 	if !e.claimsLoaded() {
 		if load := &e.removals.claims.load; load.failure != nil {
-			r.fail(load, "can't check whether another graph lists it: "+load.failure.Message)
+			r.fail(load, "can't check whether another graph lists it: "+load.failure.Error())
 		}
 		return
 	}
@@ -174,7 +174,7 @@ func (e *Engine) readRemoval(r *removal) {
 		return
 	}
 	if r.read.failedForGood() || e.backingOff(&r.read) {
-		r.fail(&r.read, r.read.failure.Message)
+		r.fail(&r.read, r.read.failure.Error())
 		return
 	}
 	if f := e.opts.Damper.refuse(r.entry.Key, e.step.now); f != nil {

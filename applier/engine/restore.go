@@ -23,7 +23,7 @@ func (e *Engine) restored(n *node, seen *observation) (decision, bool) {
 	if !e.claimsLoaded() {
 		wait := "has the labels of the graph; looking whether another graph lists it"
 		if f := e.removals.claims.load.failure; f != nil {
-			wait = "has the labels of the graph; can't check whether another graph lists it: " + f.Message
+			wait = "has the labels of the graph; can't check whether another graph lists it: " + f.Error()
 		}
 		return decision{wait: wait}, true
 	}

@@ -106,7 +106,7 @@ func writePlan(b *strings.Builder, plan *applier.Plan, removed, mode string) {
 		case l.Failure != nil && l.Live == nil:
 			continue // an obstacle, too
 		case l.Failure != nil:
-			what = "not " + removed + ": " + source.Escape(l.Failure.Message, "")
+			what = "not " + removed + ": " + source.Escape(l.Failure.Error(), "")
 		case l.NewOwner != nil:
 			what = "handed over to graph " + l.NewOwner.String()
 		case l.Kept != "":

@@ -58,5 +58,5 @@ func refusal(n applier.PlannedNode) string {
 	case n.Failure.Reason == engine.ReasonConflict:
 		return n.Failure.Message + "; apply takes it with --force-conflicts"
 	}
-	return n.Failure.Message
+	return n.Failure.Error()
 }

@@ -51,7 +51,7 @@ func LiveChanges(changed, all []objectdiff.Live) (objectdiff.Diff, map[objectdif
 func LiveRemoval(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
 	live := objectdiff.Live{Graph: plan.Owner.String(), Before: l.Live, Leaving: true}
 	if l.Failure != nil {
-		live.Refusal = l.Failure.Message
+		live.Refusal = l.Failure.Error()
 	}
 	message := ""
 	switch {

@@ -21,7 +21,7 @@ func PrintObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.Plan
 			code = max(code, NodeExitCode(n))
 			text := n.WaitReason
 			if n.Failure != nil {
-				text = n.Failure.Message
+				text = n.Failure.Error()
 			}
 			if text != "" && chosen(n) {
 				fmt.Fprintln(w, source.Escape(fmt.Sprintf("pequod: graph %s: node %s: %s", plan.Owner, n.ID, text), ""))
@@ -33,7 +33,7 @@ func PrintObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.Plan
 			}
 			code = max(code, failureCode(l.Failure))
 			if l.Live == nil { // no other output has it
-				fmt.Fprintln(w, source.Escape(fmt.Sprintf("pequod: graph %s: %s: %s", plan.Owner, l.Key, l.Failure.Message), ""))
+				fmt.Fprintln(w, source.Escape(fmt.Sprintf("pequod: graph %s: %s: %s", plan.Owner, l.Key, l.Failure), ""))
 			}
 		}
 	}

@@ -186,7 +186,7 @@ func (r *remover) foreignObjects(ctx context.Context, found *installed) (foreign
 		items, err := r.list(ctx, cluster.Selection{GVK: gvk, Namespace: installNamespace})
 		switch {
 		case cluster.ConcernsKind(err):
-			missed = append(missed, engine.Unsearched{Group: gvk.Group, Reason: cluster.Classify(err).Message})
+			missed = append(missed, engine.Unsearched{Group: gvk.Group, Reason: cluster.Classify(err).Error()})
 		case err != nil:
 			return nil, nil, fmt.Errorf("looking for other objects in namespace %s: %w", installNamespace, err)
 		}

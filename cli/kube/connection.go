@@ -124,7 +124,7 @@ func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 	}
 	// client-go's own error doesn't list the contexts that exist.
 	if _, ok := raw.Contexts[*f.flags.Context]; *f.flags.Context != "" && !ok {
-		return nil, fmt.Errorf("context %q does not exist in the kubeconfig; available contexts: %s",
+		return nil, fmt.Errorf("context %q does not exist in the kubeconfig; choose another with --context: %s",
 			*f.flags.Context, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
 	}
 	// All clients that are made from the flags share this.

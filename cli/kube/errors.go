@@ -22,7 +22,7 @@ func kubeconfigError(err error) error {
 	if clientcmd.IsEmptyConfig(err) {
 		return noKubeconfig(&clientcmdapi.Config{})
 	}
-	return fmt.Errorf("kubeconfig: %s", strings.TrimPrefix(command.FileError(err).Error(), "invalid configuration: "))
+	return fmt.Errorf("kubeconfig: %s; correct it, or choose another file with --kubeconfig", strings.TrimPrefix(command.FileError(err).Error(), "invalid configuration: "))
 }
 
 // noKubeconfig returns the error that nothing names a cluster. raw is the kubeconfig
@@ -42,13 +42,18 @@ func noKubeconfig(raw *clientcmdapi.Config) error {
 
 // Error returns an error of the connection to the cluster, such as a refused
 // connection or an invalid token, as one line without the wording of Go's network
-// packages. It returns all other errors as they are, and nil for nil.
+// packages, and with the flags to set. It returns all other errors as they are, and nil for
+// nil.
 func Error(err error) error {
 	if apierrors.IsUnauthorized(err) {
-		return errors.New("the cluster doesn't accept these credentials (Unauthorized)")
+		return errors.New("the cluster doesn't accept these credentials (Unauthorized); renew them, or choose others with --context or --token")
 	}
-	if way := cluster.Unreachable(err); way != nil {
-		return way
+	way := cluster.Unreachable(err)
+	switch {
+	case way == nil:
+		return err
+	case strings.Contains(way.Cause, "certificate") || strings.Contains(way.Cause, "x509"):
+		return fmt.Errorf("%w; name its authority with --certificate-authority, or its name with --tls-server-name", way)
 	}
-	return err
+	return fmt.Errorf("%w; check its address, or choose another cluster with --context", way)
 }

@@ -148,7 +148,7 @@ func (l *liveReview) add(plan *applier.Plan) {
 	for _, n := range plan.Nodes {
 		key := objectdiff.Key{Group: n.Key.Group, Kind: n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name}
 		if n.Failure != nil && execute.NodeExitCode(n) == command.ExitUnknown {
-			l.note(key.String() + ": " + source.OneLine(n.Failure.Message, maxReason))
+			l.note(key.String() + ": " + source.OneLine(n.Failure.Error(), maxReason))
 			continue
 		}
 		live := execute.LiveNode(plan, n)
@@ -163,7 +163,7 @@ func (l *liveReview) add(plan *applier.Plan) {
 		live := execute.LiveRemoval(plan, removed)
 		key := objectdiff.Key{Group: removed.Key.Group, Kind: removed.Key.Kind, Namespace: removed.Key.Namespace, Name: removed.Key.Name}
 		if removed.Live == nil && removed.Failure != nil {
-			l.note(key.String() + ": " + source.OneLine(removed.Failure.Message, maxReason))
+			l.note(key.String() + ": " + source.OneLine(removed.Failure.Error(), maxReason))
 			continue
 		}
 		l.answers.Exists[key] = removed.Live != nil

@@ -144,7 +144,7 @@ func inBoth(id object.ObjMetadata, n applier.PlannedNode) moveLine {
 	case n.Adopts:
 		return moveLine{"taken over", id, ""}
 	case n.Failure != nil:
-		return moveLine{"not checked", id, n.Failure.Message}
+		return moveLine{"not checked", id, n.Failure.Error()}
 	case n.Live == nil:
 		return moveLine{"created", id, "no longer exists"}
 	}
