@@ -236,6 +236,8 @@ func (c *Call) Failure(want []int32, now time.Time) error {
 		e.Class, e.After = Unknown, now.Add(c.RetryAfter(now))
 	case c.Status >= 500, c.Status == http.StatusRequestTimeout:
 		e.Class = Unknown
+	case c.Status == http.StatusUnauthorized, c.Status == http.StatusForbidden:
+		e.Message += "; check the credentials of the server and their rights"
 	}
 	return e
 }

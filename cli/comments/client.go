@@ -50,6 +50,16 @@ func (e *statusError) Error() string {
 	if e.message != "" {
 		text += ": " + source.Escape(e.message, "")
 	}
+	switch {
+	case e.status == http.StatusUnauthorized:
+		text += "; renew the token"
+	case e.status == http.StatusForbidden:
+		text += "; give the token the right to write comments on pull requests"
+	case e.status == http.StatusNotFound:
+		text += "; check the repository, the number, and what the token may read"
+	case e.status >= http.StatusInternalServerError:
+		text += "; try again later"
+	}
 	return text
 }
 

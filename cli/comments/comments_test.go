@@ -294,12 +294,12 @@ func TestErrors(t *testing.T) {
 		post  Post
 		want  string
 	}{
-		"wrong token":   {env: map[string]string{"GITHUB_TOKEN": "x"}, post: post("a"), want: "GET /repos/acme/shop/pulls/7: 401 Unauthorized: Bad credentials"},
-		"token of fork": {env: map[string]string{"GITHUB_TOKEN": "fork"}, post: post("a"), want: "POST /repos/acme/shop/issues/7/comments: 403 Forbidden: Resource not accessible by integration"},
+		"wrong token":   {env: map[string]string{"GITHUB_TOKEN": "x"}, post: post("a"), want: "GET /repos/acme/shop/pulls/7: 401 Unauthorized: Bad credentials; renew the token"},
+		"token of fork": {env: map[string]string{"GITHUB_TOKEN": "fork"}, post: post("a"), want: "POST /repos/acme/shop/issues/7/comments: 403 Forbidden: Resource not accessible by integration; give the token the right to write comments on pull requests"},
 		"too long":      {post: post(strings.Repeat("é", 65536)), want: "characters, and the host takes 65536: make it shorter with --max-size"},
 		"name":          {post: Post{Name: "a --> <b>"}, want: `name "a --> <b>": want up to 100 letters`},
 		"long limit":    {fault: &codehost.Fault{Status: 429, Header: map[string]string{"Retry-After": "3600"}}, post: post("a"), want: "429 Too Many Requests: stand-in; try again in 1h0m0s"},
-		"broken server": {fault: &codehost.Fault{Status: 500}, post: post("a"), want: "500 Internal Server Error: stand-in"},
+		"broken server": {fault: &codehost.Fault{Status: 500}, post: post("a"), want: "500 Internal Server Error: stand-in; try again later"},
 		"redirect":      {fault: &codehost.Fault{Status: 302, Header: map[string]string{"Location": "https://example.com/"}}, post: post("a"), want: "302 Found"},
 		"plain http":    {env: map[string]string{"GITHUB_API_URL": "http://ghe.example.com/api/v3"}, want: `address of the API "http://ghe.example.com/api/v3": want https`},
 		"plain graphql": {env: map[string]string{"GITHUB_GRAPHQL_URL": "http://ghe.example.com/api/graphql"}, want: "want https"},

@@ -32,9 +32,13 @@ func Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("reading revisions requires git, which is not installed")
+		return nil, errors.New("reading revisions requires git, which is not installed; install it")
 	case err != nil:
-		return nil, &gitError{cmp.Or(oneLine(stderr.String()), err.Error()), err}
+		e := &gitError{cmp.Or(oneLine(stderr.String()), err.Error()), err}
+		if strings.HasPrefix(e.message, "not a git repository") {
+			e.message += "; run the command in a clone of the repository"
+		}
+		return nil, e
 	}
 	return out, nil
 }

@@ -54,7 +54,7 @@ func DefaultBranch(ctx context.Context) (string, error) {
 func MergeBase(ctx context.Context, rev string) (string, error) {
 	// git would take such a name for an option.
 	if rev == "" || strings.HasPrefix(rev, "-") {
-		return "", fmt.Errorf("%q is not a git revision", rev)
+		return "", fmt.Errorf("%q is not a git revision; name a branch, a tag or a commit", rev)
 	}
 	if _, err := Git(ctx, "", "rev-parse", "--verify", "--quiet", rev+"^{commit}"); err != nil {
 		if isAbsent(err) {
@@ -208,7 +208,7 @@ func (x *exporter) export(e Entry, r *bufio.Reader) error {
 	}
 	fields := strings.Fields(header)
 	if len(fields) != 3 {
-		return fmt.Errorf("git cat-file: %s", strings.TrimSpace(header)) // such as OBJECT missing
+		return fmt.Errorf("git cat-file: %s; get it with 'git fetch --refetch origin'", strings.TrimSpace(header)) // OBJECT missing
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestMergeBase(t *testing.T) {
 	if got, err := MergeBase(t.Context(), "main"); err != nil || got != one {
 		t.Errorf("%s, %v; want %s", got, err, one)
 	}
-	for rev, want := range map[string]string{"nope": `no git revision "nope"; if the remote repository has it, fetch it first`, "--all": `"--all" is not a git revision`} {
+	for rev, want := range map[string]string{"nope": `no git revision "nope"; if the remote repository has it, fetch it first`, "--all": `"--all" is not a git revision; name a branch, a tag or a commit`} {
 		if _, err := MergeBase(t.Context(), rev); err == nil || err.Error() != want {
 			t.Errorf("%s: %v; want %s", rev, err, want)
 		}

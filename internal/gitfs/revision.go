@@ -57,7 +57,7 @@ func Open(ctx context.Context, rev string) (*Revision, error) {
 	}
 	// git would take such a name for an option. The index has an empty name.
 	if rev == "" || strings.HasPrefix(rev, "-") {
-		return nil, fmt.Errorf("%q is not a git revision", rev)
+		return nil, fmt.Errorf("%q is not a git revision; name a branch, a tag or a commit", rev)
 	}
 	object, err := run("rev-parse", "--verify", "--quiet", rev+"^{tree}")
 	if isAbsent(err) {

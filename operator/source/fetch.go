@@ -129,8 +129,14 @@ func open(ctx context.Context, address string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s: %w", shown, withoutAddress(err))
 	}
 	if response.StatusCode != http.StatusOK {
-		response.Body.Close()
-		return nil, fmt.Errorf("%s answered %s", shown, response.Status)
+		defer response.Body.Close()
+		said := ""
+		// Words about an address that may have credentials may repeat them, and pages aren't for
+		// messages. What can't be read is missing there.
+		if words, _ := io.ReadAll(io.LimitReader(response.Body, 300)); u.User == nil && u.RawQuery == "" && len(words) > 0 && words[0] != '<' {
+			said = ": " + source.OneLine(strings.TrimSpace(string(words)), len(words))
+		}
+		return nil, fmt.Errorf("%s answered %s%s; check the source and its controller", shown, response.Status, said)
 	}
 	return response.Body, nil
 }

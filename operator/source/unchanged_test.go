@@ -165,7 +165,7 @@ func TestBackoff(t *testing.T) {
 	artifact["url"] = b.sources.URL + "/failing?secret=sesame"
 	b.SetStatus(t, fluxVersion, "GitRepository", "apps", map[string]any{"artifact": artifact})
 	b.instanceSource("apps", "{sourceRef: {kind: GitRepository, name: apps}}")
-	in := b.failed("FetchFailed", "artifact main@sha1:1: "+b.sources.URL+"/failing answered 501 Not Implemented")
+	in := b.failed("FetchFailed", "artifact main@sha1:1: "+b.sources.URL+"/failing answered 501 Not Implemented; check the source and its controller")
 	if apimeta.IsStatusConditionTrue(in.Status.Conditions, v1alpha1.ConditionStalled) || !apimeta.IsStatusConditionTrue(in.Status.Conditions, v1alpha1.ConditionReconciling) {
 		t.Errorf("status %+v", in.Status)
 	}
@@ -175,7 +175,7 @@ func TestBackoff(t *testing.T) {
 	}
 	b.later()
 	b.reconciled(func() error { return nil })
-	b.failed("FetchFailed", "artifact main@sha1:1: "+b.sources.URL+"/failing answered 502 Bad Gateway")
+	b.failed("FetchFailed", "artifact main@sha1:1: "+b.sources.URL+"/failing answered 502 Bad Gateway; check the source and its controller")
 	if n := b.failing.Load(); n != 2 {
 		t.Errorf("%d requests", n)
 	}

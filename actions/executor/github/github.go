@@ -124,7 +124,7 @@ func (e *Executor) failure(c *executor.Call, want ...int32) error {
 	case c.Status == http.StatusForbidden && strings.Contains(strings.ToLower(string(c.Body)), "rate limit"):
 		known.Class, known.After = executor.Retry, now.Add(secondaryPause)
 	case c.Status == http.StatusNotFound:
-		known.Message += ": it doesn't exist, or the credentials have no right to it"
+		known.Message += ": it doesn't exist, or the credentials have no right to it; check its name and their rights"
 	}
 	return known
 }

@@ -132,7 +132,7 @@ func (e *Executor) failure(c *executor.Call, want ...int32) error {
 	err := c.Failure(want, e.now())
 	var known *executor.Error
 	if errors.As(err, &known) && known.Class == executor.Terminal && c.Status == http.StatusNotFound {
-		known.Message += ": it doesn't exist, or the credentials have no right to it"
+		known.Message += ": it doesn't exist, or the credentials have no right to it; check its name and their rights"
 	}
 	return err
 }
