@@ -66,7 +66,7 @@ func misplaced(m *render.Module) problem.List {
 				}
 			case *ast.StructLit:
 				for _, d := range x.Elts {
-					if a, ok := d.(*ast.Attribute); ok && !inputs[x] {
+					if a, ok := d.(*ast.Attribute); ok && !(inputs[x] && strings.Contains(a.Text, "rule=")) {
 						report([]*ast.Attribute{a}, at, "belongs behind a field of #Input, not in a struct")
 					}
 				}
