@@ -53,7 +53,7 @@ func TestResyncsBecomeSeldom(t *testing.T) {
 	for _, test := range []struct {
 		minutes     time.Duration
 		least, most int
-	}{{1, 5, 13}, {9, 10, 50}, {170, 20, 80}, {60, 3, 10}} {
+	}{{1, 5, 13}, {9, 6, 25}, {170, 12, 40}, {60, 3, 10}} {
 		if n := tries(test.minutes*time.Minute, rightsGranted); n < test.least || n > test.most {
 			t.Errorf("%d tries in %d minutes without rights; want %d to %d", n, test.minutes, test.least, test.most)
 		}
