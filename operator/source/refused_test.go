@@ -110,7 +110,7 @@ func TestRefusedArtifacts(t *testing.T) {
 		{"unknown digest", good, map[string]any{"digest": "blake3:00"}, "ArtifactInvalid", `its digest "blake3:00" is none of sha256, sha384 and sha512`},
 		{"no HTTP", good, map[string]any{"url": "file:///etc/passwd"}, "FetchFailed", "file:///etc/passwd is not an address of HTTP"},
 		{"absent", good, map[string]any{"url": b.sources.URL + "/absent"}, "FetchFailed", b.sources.URL + "/absent answered 404 Not Found: 404 page not found; check the source and its controller"},
-		{"redirect", good, map[string]any{"url": b.sources.URL + "/moved"}, "FetchFailed", b.sources.URL + "/moved answered 302 Found"},
+		{"redirect", good, map[string]any{"url": b.sources.URL + "/moved"}, "FetchFailed", b.sources.URL + "/moved answered 302 Found; check the source and its controller"},
 		{"no archive", []byte("kind: App\n and more text"), nil, "ArtifactInvalid", "not a tar+gzip archive: gzip: invalid header"},
 		{"cut off", good[:len(good)-9], nil, "ArtifactInvalid", "not a tar+gzip archive: unexpected EOF"},
 		{"a link", hostile(t, tar.Header{Name: "web.yaml", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}), nil, "ArtifactInvalid", `"web.yaml" in it is not a regular file`},

@@ -29,6 +29,7 @@ package faults
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -38,6 +39,8 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"syscall"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -148,7 +151,12 @@ func (p *Proxy) Up() error {
 	if p.server != nil {
 		return nil
 	}
+	// A connection of another process may have the port for a while.
 	listener, err := net.Listen("tcp", p.address)
+	for end := time.Now().Add(time.Minute); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond)
+		listener, err = net.Listen("tcp", p.address)
+	}
 	if err != nil {
 		return fmt.Errorf("fault proxy: %w", err)
 	}
