@@ -235,7 +235,7 @@ git -c user.name=a -c user.email=a@example.com rebase -q main change
 	if out, code := run(t, dir, j.env, "sh", "-c", script); code != 0 {
 		t.Fatal(out)
 	}
-	crds, err := filepath.Glob(filepath.Join(dir, "crds", "*.yaml"))
+	crds, err := filepath.Glob(filepath.Join(dir, "crds", "_cluster", "*.yaml"))
 	if err != nil || len(crds) != 1 {
 		t.Fatalf("%q, %v", crds, err)
 	}
