@@ -46,8 +46,8 @@ func isOutdatedManagers(err error) bool {
 
 // prepareManagers rewrites the managedFields of the live object before an apply and
 // returns the object. If the graph adopts the object, the fields of predecessors move to
-// its manager, so that the apply removes those that aren't wanted. outdated says that an
-// apply failed because of the API versions of managers, so that they have to be migrated.
+// its manager, so that the apply removes unwanted ones. If outdated is set, an apply failed
+// because of the API versions of managers, and these are migrated.
 func (c *Client) prepareManagers(ctx context.Context, a address, want *engine.ApplyRequest, outdated bool) (*unstructured.Unstructured, error) {
 	if outdated && c.DryRun {
 		return nil, ErrOutdatedManagers

@@ -21,7 +21,7 @@ import (
 	"github.com/pequod-io/pequod/test/process"
 )
 
-// around is what the test cases of embedded modules expect in their namespace, from others.
+// around contains the objects of others that the test cases of embedded modules refer to.
 const around = `
 apiVersion: v1
 kind: ConfigMap
@@ -53,7 +53,7 @@ metadata: {name: uploads}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `
 
-// orders is what a case of application waits for.
+// orders is a StatefulSet of another team that a test case of application waits for.
 const orders = `
 apiVersion: apps/v1
 kind: StatefulSet

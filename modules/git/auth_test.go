@@ -17,7 +17,7 @@ import (
 	"github.com/pequod-io/pequod/test/sshgit"
 )
 
-// pullSecret is what to do about refused credentials of a Secret.
+// pullSecret is the hint for refused credentials of a Secret.
 const pullSecret = "; name a Secret with credentials for it in pullSecretRef"
 
 // TestAuthSSH fetches by ssh with a given key and known hosts, while the user's agent has

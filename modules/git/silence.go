@@ -54,7 +54,7 @@ func (c impatientConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// heard is what a fetch learned of its server.
+// heard records the answers of a server during a fetch.
 type heard struct {
 	at    time.Time // when it sent something of use last
 	words string    // what it said about the last refusal, as [oci.Said] returns it

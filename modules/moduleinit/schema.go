@@ -81,8 +81,8 @@ func (w *schemaWriter) field(path, name string, s *apiextensionsv1.JSONSchemaPro
 	return comment(s.Description) + text + mark + ": " + value + end
 }
 
-// isSumOfDefaults reports whether the default of a struct is what the defaults of its fields
-// make of it. CUE needs no other then.
+// isSumOfDefaults reports whether the default of a struct equals the struct that the defaults
+// of its fields form. CUE then needs no default for the struct itself.
 func isSumOfDefaults(s *apiextensionsv1.JSONSchemaProps) bool {
 	var given any
 	if json.Unmarshal(s.Default.Raw, &given) != nil || len(s.Properties) == 0 {

@@ -65,7 +65,7 @@ func (e *Error) Error() string {
 	return e.Ref + ": " + e.Message + "; " + cmp.Or(e.Hint, hints[e.Cause])
 }
 
-// hints are what to do about errors that have no hint of their own.
+// hints contains the default hint for each cause.
 var hints = map[Cause]string{
 	Unauthorized:   "check the credentials",
 	Forbidden:      "check what the account or its token may do in this repository",
