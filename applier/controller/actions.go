@@ -97,9 +97,9 @@ func (r *run) done(a *engine.Action, o engine.Outcome, took time.Duration) {
 		switch a.Verb {
 		case engine.Apply:
 			r.report.applied(a.Node, took)
-			r.host.progressed()
+			r.progressed()
 		case engine.Delete:
-			r.host.progressed()
+			r.progressed()
 		}
 	}
 	var f *engine.Failure
@@ -108,6 +108,12 @@ func (r *run) done(a *engine.Action, o engine.Outcome, took time.Duration) {
 		return
 	}
 	r.engine.Done(*a, o)
+}
+
+// progressed records that an object was written or deleted.
+func (r *run) progressed() {
+	r.changed = true
+	r.host.progressed()
 }
 
 // do carries out an action. A panic becomes an error of the action.

@@ -25,6 +25,7 @@ type run struct {
 	requested    string // the annotation that asks for a reconciliation
 	lackedRights bool   // the last try to delete the graph failed because its account lacks rights
 	began        time.Time
+	changed      bool // an object was written or deleted
 	phase        phase
 	objects      *objects
 	requests     requests

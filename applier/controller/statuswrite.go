@@ -79,6 +79,11 @@ func (r *run) publish(now time.Time) time.Time {
 		return time.Time{}
 	}
 	due := r.status.due(r.began)
+	// A graph that is stalled most likely fails again as before: if the API server is slow, its
+	// conditions would change back and forth with each try.
+	if !r.changed && meta.IsStatusConditionTrue(r.status.stored.Conditions, v1alpha1.ConditionStalled) {
+		due = due.Add(yieldFor)
+	}
 	if now.Before(due) {
 		return due
 	}

@@ -24,7 +24,7 @@ import (
 const program = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
 // patience is how long the server may take to start on a busy machine.
-const patience = 3 * time.Minute
+const patience = 8 * time.Minute
 
 // Broker is a running broker, behind a proxy that can cut connections.
 type Broker struct {
