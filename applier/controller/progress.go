@@ -14,6 +14,9 @@ import (
 const (
 	firstWriteAfter = 2 * time.Second  // after the begin of the run
 	yieldFor        = 20 * time.Second // to other requests
+	// firstWriteOfRetryAfter replaces firstWriteAfter where a stalled graph is tried again. With a
+	// slow API server, each try would otherwise change its conditions to and fro.
+	firstWriteOfRetryAfter = 20 * time.Second
 
 	// The writes of all graphs that may yield: at most so many at once, and then so
 	// many a second.

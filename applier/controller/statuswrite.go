@@ -63,9 +63,10 @@ func (w *statusWriter) end(now time.Time) {
 
 func (w *statusWriter) inFlight() bool { return w.state == writing || w.state == writingOutdated }
 
-// due returns when an outdated status should be written.
-func (w *statusWriter) due(runBegan time.Time) time.Time {
-	due := runBegan.Add(firstWriteAfter)
+// due returns when an outdated status should be written. The first write of a run comes no earlier
+// than first after its begin.
+func (w *statusWriter) due(runBegan time.Time, first time.Duration) time.Time {
+	due := runBegan.Add(first)
 	if next := w.writtenAt.Add(writeInterval); !w.writtenAt.IsZero() && next.After(due) {
 		return next
 	}
@@ -78,12 +79,11 @@ func (r *run) publish(now time.Time) time.Time {
 	if r.status.state != outdated || r.record != nil || r.goal.verb == verbClean {
 		return time.Time{}
 	}
-	due := r.status.due(r.began)
-	// A graph that is stalled most likely fails again as before: if the API server is slow, its
-	// conditions would change back and forth with each try.
-	if !r.changed && meta.IsStatusConditionTrue(r.status.stored.Conditions, v1alpha1.ConditionStalled) {
-		due = due.Add(yieldFor)
+	first := firstWriteAfter
+	if r.triesAgain() {
+		first = firstWriteOfRetryAfter
 	}
+	due := r.status.due(r.began, first)
 	if now.Before(due) {
 		return due
 	}
@@ -105,6 +105,13 @@ func (r *run) publish(now time.Time) time.Time {
 		})
 	}
 	return time.Time{}
+}
+
+// triesAgain reports whether the run tries a stalled graph again that hasn't changed, and has
+// written or deleted no object so far. It most likely fails as before.
+func (r *run) triesAgain() bool {
+	stored := &r.status.stored
+	return !r.changed && stored.ObservedGeneration == r.goal.generation && meta.IsStatusConditionTrue(stored.Conditions, v1alpha1.ConditionStalled)
 }
 
 // recordConditions counts the graph by the conditions in its stored status.

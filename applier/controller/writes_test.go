@@ -66,7 +66,7 @@ func TestWritesOfAGraph(t *testing.T) {
 		proxy.Reset()
 		began := time.Now()
 		do()
-		progress := int(time.Since(began) / (2 * time.Second)) // an execution that takes longer is shown
+		progress := int(time.Since(began) / (2 * time.Second)) // the first write of progress comes after 2 s, the next ones every 5 s
 		b.quiet(proxy)
 		if n := writes(proxy); n < want || n > want+progress {
 			t.Errorf("%s: %d writes; want %d and at most %d of progress:\n%s", what, n, want, progress, shown(proxy.Requests()))
