@@ -9,10 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/pequod-io/pequod/actions/identity"
@@ -39,7 +40,17 @@ type watched struct {
 	info    cache.SharedIndexInformer
 
 	mu  sync.Mutex
-	err error // of the last list or watch
+	err error // of the last request for a list or a watch
+}
+
+// answered records the answer to a request for a list or a watch, and returns whether it is another one
+// than before.
+func (of *watched) answered(err error) (changed bool) {
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	changed = (err == nil) != (of.err == nil)
+	of.err = err
+	return changed
 }
 
 // NewWatches returns watches that call changed with the name of the Monitor whose object has
@@ -74,11 +85,11 @@ func (w *Watches) read(ctx context.Context, m *v1alpha1.Monitor) verdict.Poll {
 	failed := of.err
 	of.mu.Unlock()
 	switch {
+	case failed != nil: // what the store has may be outdated
+		poll.Err = fmt.Errorf("watching: %s", identity.Reason(failed))
 	case exists:
 		u := object.(*unstructured.Unstructured)
 		poll.UID, poll.Data = string(u.GetUID()), map[string]any{"object": u.Object}
-	case failed != nil:
-		poll.Err = fmt.Errorf("watching: %s", identity.Reason(failed))
 	case !of.info.HasSynced():
 		poll.Err = fmt.Errorf("was not read yet")
 	default:
@@ -152,18 +163,34 @@ func (w *Watches) begin(m *v1alpha1.Monitor, name types.NamespacedName, resource
 	if err != nil {
 		return nil, err
 	}
-	info := dynamicinformer.NewFilteredDynamicInformer(client, resource, m.Namespace, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
-		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", probe.Name).String()
-	}).Informer()
+	objects := client.Resource(resource).Namespace(m.Namespace)
 	ctx, stop := context.WithCancel(context.Background())
-	of := &watched{stop: stop, info: info}
-	failed := func(err error) {
-		of.mu.Lock()
-		defer of.mu.Unlock()
-		of.err = err
+	of := &watched{stop: stop}
+	only := fields.OneTermEqualSelector("metadata.name", probe.Name).String()
+	// The informer tells of failures, but not that a watch goes on with an object that hasn't changed.
+	answered := func(err error) {
+		if of.answered(err) {
+			w.changed(name)
+		}
 	}
-	notify := func(any) { failed(nil); w.changed(name) }
-	if err := info.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { failed(err); w.changed(name) }); err != nil {
+	info := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = only
+			list, err := objects.List(ctx, o)
+			answered(err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = only
+			events, err := objects.Watch(ctx, o)
+			answered(err)
+			return events, err
+		},
+	}, client), &unstructured.Unstructured{}, 0, cache.Indexers{})
+	of.info = info
+	notify := func(any) { w.changed(name) }
+	// The default handler logs what the Monitor's status says.
+	if err := info.SetWatchErrorHandler(func(*cache.Reflector, error) {}); err != nil {
 		stop()
 		return nil, err
 	}

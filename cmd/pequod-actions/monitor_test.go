@@ -252,3 +252,41 @@ func TestMonitorRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestMonitorRevoked takes the rights of a Monitor's account away, and gives them back. The object doesn't
+// change meanwhile.
+func TestMonitorRevoked(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	proxy := e.Proxy(t, 1)
+	e.rights(t, `{apiGroups: [""], resources: [configmaps], verbs: [list, watch]}`)
+	e.Apply(t, `
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: watcher}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: mode}, data: {mode: safe}}
+---
+apiVersion: platform.pequod.io/v1alpha1
+kind: Monitor
+metadata: {name: mode}
+spec: {serviceAccountName: watcher, probe: {object: {apiVersion: v1, kind: ConfigMap, name: mode}}, state: object.data.mode, interval: 1h}
+`)
+	e.as = proxy.Config(e.as)
+	e.watch(t)
+	e.monitored(t, "mode", reason("Healthy"))
+	e.rights(t, readPods)
+	// A watch that is open goes on without the right, so it is cut, as it is from time to time.
+	if err := proxy.Down(); err != nil {
+		t.Fatal(err)
+	}
+	if err := proxy.Up(); err != nil {
+		t.Fatal(err)
+	}
+	e.monitored(t, "mode", func(status map[string]any) error {
+		if text := fmt.Sprint(status); strings.Contains(text, "Healthy") || !strings.Contains(text, "cannot list resource") && !strings.Contains(text, "cannot watch resource") {
+			return fmt.Errorf("the right isn't missing: %s", text)
+		}
+		return nil
+	})
+	e.rights(t, `{apiGroups: [""], resources: [configmaps], verbs: [list, watch]}`)
+	e.monitored(t, "mode", reason("Healthy"))
+}
