@@ -3,11 +3,17 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -34,20 +40,9 @@ func tidy(ctx context.Context, c *harness.Cluster) error {
 	remove := metav1.DeleteOptions{PropagationPolicy: &background}
 	var failed []error
 	for _, name := range reconciled {
-		resource := c.Dynamic.Resource(v1alpha1.GroupVersion.WithResource(name))
-		list, err := resource.List(ctx, metav1.ListOptions{})
-		if apierrors.IsNotFound(err) {
-			continue // the kind isn't installed
-		}
-		if err != nil {
-			return err
-		}
-		for _, o := range list.Items {
-			objects := resource.Namespace(o.GetNamespace())
-			_, err := objects.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-			failed = append(failed, client.IgnoreNotFound(err), client.IgnoreNotFound(objects.Delete(ctx, o.GetName(), remove)))
-		}
+		failed = append(failed, empty(ctx, c, v1alpha1.GroupVersion.WithResource(name)))
 	}
+	failed = append(failed, undefine(ctx, c))
 	for _, resource := range left {
 		failed = append(failed, c.Dynamic.Resource(resource).Namespace(c.Namespace).DeleteCollection(ctx, remove, metav1.ListOptions{}))
 	}
@@ -55,4 +50,54 @@ func tidy(ctx context.Context, c *harness.Cluster) error {
 	leases := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	failed = append(failed, c.Dynamic.Resource(leases).Namespace(Namespace).DeleteCollection(ctx, remove, metav1.ListOptions{}))
 	return errors.Join(failed...)
+}
+
+// empty deletes all objects of a resource, without regard to their finalizers.
+func empty(ctx context.Context, c *harness.Cluster, of schema.GroupVersionResource) error {
+	resource := c.Dynamic.Resource(of)
+	list, err := resource.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return client.IgnoreNotFound(err) // the kind isn't installed
+	}
+	var failed []error
+	background := metav1.DeletePropagationBackground
+	for _, o := range list.Items {
+		objects := resource.Namespace(o.GetNamespace())
+		_, err := objects.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		failed = append(failed, client.IgnoreNotFound(err), client.IgnoreNotFound(objects.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background})))
+	}
+	return errors.Join(failed...)
+}
+
+// undefine deletes the kinds of instances, and waits until they are gone: the manager takes over none that
+// a test has written.
+func undefine(ctx context.Context, c *harness.Cluster) error {
+	definitions := c.Dynamic.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	list, err := definitions.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, o := range list.Items {
+		resource, group, _ := strings.Cut(o.GetName(), ".")
+		if group != "pequod.io" {
+			continue
+		}
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, definition); err != nil {
+			return err
+		}
+		if err := empty(ctx, c, schema.GroupVersionResource{Group: group, Version: definition.Spec.Versions[0].Name, Resource: resource}); err != nil {
+			return err
+		}
+		if err := definitions.Delete(ctx, o.GetName(), metav1.DeleteOptions{}); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			_, err := definitions.Get(ctx, o.GetName(), metav1.GetOptions{})
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		}); err != nil {
+			return fmt.Errorf("waiting for the end of %s: %w", o.GetName(), err)
+		}
+	}
+	return nil
 }
