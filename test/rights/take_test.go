@@ -51,11 +51,50 @@ type world interface {
 // patience bounds how long a program may take to find out on a busy machine.
 const patience = 3 * time.Minute
 
-// takeAway takes the rights of a program away, each in turn for a minute.
-func takeAway(t *testing.T, c *harness.Cluster, proxy *faults.Proxy, account string, w world) {
+// kept is a program that is started again when it ends, as a kubelet does.
+type kept struct {
+	start   func() *process.Process
+	now     *process.Process
+	started time.Time
+}
+
+// keep starts a program.
+func keep(t *testing.T, start func() *process.Process) *kept {
 	t.Helper()
+	k := &kept{start: start}
+	k.tend()
+	k.now.Ready(t)
+	return k
+}
+
+// tend starts the program again if it has ended, ten seconds after the last time at the earliest.
+func (k *kept) tend() {
+	if k.now != nil {
+		select {
+		case <-k.now.Done:
+		default:
+			return
+		}
+		if time.Since(k.started) < 10*time.Second {
+			return
+		}
+	}
+	k.started = time.Now()
+	k.now = k.start()
+}
+
+// takeAway takes the rights of a program away, each in turn for a minute.
+func takeAway(t *testing.T, c *harness.Cluster, proxy *faults.Proxy, program *kept, account string, w world) {
+	t.Helper()
+	settle := func(n int) {
+		t.Helper()
+		harness.Eventually(t, patience, func(ctx context.Context) error {
+			program.tend()
+			return w.settled(ctx, n)
+		})
+	}
 	w.change(t, 0)
-	harness.Eventually(t, patience, func(ctx context.Context) error { return w.settled(ctx, 0) })
+	settle(0)
 	tried := 0
 	for _, r := range rightsOf(t, c, account) {
 		tried++
@@ -70,12 +109,15 @@ func takeAway(t *testing.T, c *harness.Cluster, proxy *faults.Proxy, account str
 		}
 		w.change(t, tried)
 		if r.reads() {
-			harness.Eventually(t, patience, w.lie)
+			harness.Eventually(t, patience, func(ctx context.Context) error {
+				program.tend()
+				return w.lie(ctx)
+			})
 		}
-		hold(t, r, w)
+		hold(t, r, program, w)
 		set(t, c, r, true)
 		began := time.Now()
-		harness.Eventually(t, patience, func(ctx context.Context) error { return w.settled(ctx, tried) })
+		settle(tried)
 		t.Logf("recovered after %s", time.Since(began).Round(100*time.Millisecond))
 	}
 	if tried == 0 {
@@ -84,10 +126,11 @@ func takeAway(t *testing.T, c *harness.Cluster, proxy *faults.Proxy, account str
 }
 
 // hold watches for a minute that no condition lies for longer than half of that.
-func hold(t *testing.T, r right, w world) {
+func hold(t *testing.T, r right, program *kept, w world) {
 	t.Helper()
 	var since time.Time
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+		program.tend()
 		switch err := w.lie(t.Context()); {
 		case err == nil || !r.reads():
 			since = time.Time{}

@@ -31,9 +31,9 @@ func TestManager(t *testing.T) {
 	manager := process.Program{Name: "pequod-manager", Account: "pequod-controller-manager", Manifests: config.Operator}
 	c, account := manager.Install(t)
 	proxy := c.Proxy(t, 1)
-	manager.Start(t, c, proxy.Config(account)).Ready(t)
+	program := keep(t, func() *process.Process { return manager.Start(t, c, proxy.Config(account)) })
 	c.Apply(t, "{apiVersion: platform.pequod.io/v1alpha1, kind: Transform, metadata: {name: webservice, namespace: "+process.Namespace+"}, spec: {cueRef: {type: embedded, ref: webservice}}}")
-	takeAway(t, c, proxy, manager.Account, operated{
+	takeAway(t, c, proxy, program, manager.Account, operated{
 		c: c, transforms: c.Await(t, "platform.pequod.io/v1alpha1", "Transform", process.Namespace),
 		instances: c.Await(t, "pequod.io/v1alpha1", "WebService", c.Namespace),
 	})
@@ -121,8 +121,8 @@ kind: ClusterRole
 metadata: {name: watch-configmaps, labels: {pequod.io/aggregate-to-applier: "true"}}
 rules: [{apiGroups: [""], resources: [configmaps], verbs: [list, watch]}]
 `)
-	applier.Start(t, c, proxy.Config(account), "--resync=20s").Ready(t)
-	takeAway(t, c, proxy, applier.Account, applied{c, c.Await(t, "platform.pequod.io/v1alpha1", "ResourceGraph", c.Namespace)})
+	program := keep(t, func() *process.Process { return applier.Start(t, c, proxy.Config(account), "--resync=20s") })
+	takeAway(t, c, proxy, program, applier.Account, applied{c, c.Await(t, "platform.pequod.io/v1alpha1", "ResourceGraph", c.Namespace)})
 }
 
 // applied is the world of the applier.
@@ -207,8 +207,10 @@ spec:
 	server := httptest.NewServer(&w.server)
 	t.Cleanup(server.Close)
 	w.url = server.URL
-	actions.Start(t, c, proxy.Config(account), "--allow-egress=127.0.0.0/8,http://127.0.0.1").Ready(t)
-	takeAway(t, c, proxy, actions.Account, &w)
+	program := keep(t, func() *process.Process {
+		return actions.Start(t, c, proxy.Config(account), "--allow-egress=127.0.0.0/8,http://127.0.0.1")
+	})
+	takeAway(t, c, proxy, program, actions.Account, &w)
 }
 
 // acted is the world of pequod-actions.
