@@ -99,7 +99,7 @@ CLUSTER_JOBS ?= 3
 test: ## Run all tests, and the race detector if there is a C compiler
 	@$(GO) run ./test/buildcluster -kubectl >/dev/null & build=$$!; failed=0; set -x; \
 		$(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLUSTER_PKGS))") || failed=1; wait $$build || exit 1; \
-		$(GO) test -p $(CLUSTER_JOBS) -timeout=30m $(CLUSTER_PKGS) || failed=1; exit $$failed
+		$(GO) test -p $(CLUSTER_JOBS) -timeout=60m $(CLUSTER_PKGS) || failed=1; exit $$failed
 	cd test/cluster && $(GO) test ./...
 	@if [ "$$(CGO_ENABLED= $(GO) env CGO_ENABLED)" = 1 ]; then \
 		set -x; CGO_ENABLED=1 $(GO) test -race $(RACE_PKGS); \
@@ -113,7 +113,7 @@ COMPAT ?= 1.34 1.35 1.36 1.37
 compat: ## Run the tests that need a cluster on every version of Kubernetes in COMPAT
 	@failed=; for version in $(COMPAT); do \
 		echo "Kubernetes $$version"; export PEQUOD_KUBERNETES=$$version; $(GO) run ./test/buildcluster -kubectl >/dev/null && \
-			$(GO) test -p $(CLUSTER_JOBS) -timeout=40m $(CLUSTER_PKGS) || failed="$$failed $$version"; \
+			$(GO) test -p $(CLUSTER_JOBS) -timeout=60m $(CLUSTER_PKGS) || failed="$$failed $$version"; \
 	done; test -z "$$failed" || { echo "failed with Kubernetes:$$failed"; exit 1; }
 
 # SOAK is how often pequod apply and its library are killed. The applier is killed

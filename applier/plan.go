@@ -47,8 +47,8 @@ type PlannedNode struct {
 	Live *unstructured.Unstructured
 	// Object is the predicted object. For an object to be created it is the desired
 	// object without the values that the API server adds, because addresses and the
-	// like differ in the real apply. It is nil if the object stays unchanged, or if
-	// its change isn't known.
+	// like differ in the real apply. It is nil if the object stays unchanged, the owner
+	// of its replicas included, or if its change isn't known.
 	Object *unstructured.Unstructured
 	// Unknown are parts of Object that are known only after the apply. Object
 	// contains the live values of these parts, if there are any.

@@ -49,6 +49,7 @@ func newPlanner(a *Applier, e *engine.Engine, rg *v1alpha1.ResourceGraph, o Plan
 		if n.ExternalRef != nil {
 			continue
 		}
+		p.nodes[n.ID] = &PlannedNode{Manager: engine.ManagerOf(n)}
 		switch gk := n.GroupKind(); {
 		case gk == schema.GroupKind{Kind: "Namespace"}:
 			p.namespaces[n.Object.Name] = true

@@ -53,11 +53,11 @@ func (p *planner) predictApply(ctx context.Context, a engine.Action) engine.Outc
 		f, o = nil, engine.Outcome{Object: withLabels(live, desired), Changed: true}
 	}
 	// A created object is shown as desired, and a changed one as the dry run returned
-	// it. A conflict shows the result of taking the fields.
+	// it, also if only the owner of the replicas changes. A conflict shows the result of taking the fields.
 	switch {
 	case live == nil:
 		details.Object = desired
-	case o.Object != nil && (o.Changed || f != nil) && !p.noDryRun && details.Unchecked == "":
+	case o.Object != nil && (o.Changed || want.HandOverReplicas || f != nil) && !p.noDryRun && details.Unchecked == "":
 		details.Object = o.Object
 	}
 	// The engine gets the failure without an object, so that dependents of the node

@@ -221,12 +221,19 @@ func (test hourly) run(t *testing.T, begins chan struct{}) {
 	begun()
 	hours(test.warm, factor)
 	t.Logf("while it is being damped:\n%s", summary(counted(proxy)))
-	proxy.Reset()
-	hours(1, factor)
-	requests := counted(proxy)
-	t.Logf("%d graphs made %d requests in an hour:\n%s", len(names), len(requests), summary(requests))
-	if len(requests) > mostPerHour*len(names) {
-		t.Errorf("%d graphs made %d requests in an hour", len(names), len(requests))
+	// On a busy machine, fewer tries have begun by now, and their pauses still grow.
+	for again := 5; ; again-- {
+		proxy.Reset()
+		hours(1, factor)
+		requests := counted(proxy)
+		t.Logf("%d graphs made %d requests in an hour:\n%s", len(names), len(requests), summary(requests))
+		if len(requests) <= mostPerHour*len(names) {
+			break
+		}
+		if again == 0 {
+			t.Errorf("%d graphs made %d requests in an hour", len(names), len(requests))
+			break
+		}
 	}
 	harness.Eventually(t, b.patience, says)
 	events, err := b.Client.EventsV1().Events(b.Namespace).List(t.Context(), metav1.ListOptions{})

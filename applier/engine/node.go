@@ -160,10 +160,18 @@ func newNode(g *graph.Graph, i int, keys keyResolver, deletion v1alpha1.Deletion
 	return n, nil
 }
 
+// ManagerOf returns the field manager of a node.
+func ManagerOf(spec *graph.Node) string {
+	if p := spec.ApplyPolicy; p != nil && p.FieldManager != "" {
+		return p.FieldManager
+	}
+	return FieldManager
+}
+
 // newApplyPolicy reads the policy of a node. Errors name the field below the node.
 func newApplyPolicy(spec *graph.Node, deletion v1alpha1.DeletionPolicy) (applyPolicy, error) {
 	a := applyPolicy{
-		external: spec.ExternalRef != nil, mode: v1alpha1.ApplyModeApply, manager: FieldManager,
+		external: spec.ExternalRef != nil, mode: v1alpha1.ApplyModeApply, manager: ManagerOf(spec),
 		orphan: spec.Orphaned(deletion),
 	}
 	p := spec.ApplyPolicy
@@ -172,9 +180,6 @@ func newApplyPolicy(spec *graph.Node, deletion v1alpha1.DeletionPolicy) (applyPo
 	}
 	if p.Mode != "" {
 		a.mode = p.Mode
-	}
-	if p.FieldManager != "" {
-		a.manager = p.FieldManager
 	}
 	// An object that is created only once is kept by default, because others are
 	// expected to own its content.

@@ -2,7 +2,10 @@ package consequences
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,9 +17,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/internal/jsonvalue"
+	"github.com/pequod-io/pequod/inventory/configmap"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -107,7 +117,7 @@ func observe(t *testing.T, c *harness.Cluster, test Case) Observation {
 	endpoints.mark()
 	var o Observation
 	began := time.Now()
-	if err := change(t, c, s); err != nil {
+	if err := apply(t, c, s.After); err != nil {
 		o.Refused = scrub(c, err.Error())
 	}
 	least := time.Duration(test.Seconds) * time.Second
@@ -134,22 +144,17 @@ func observe(t *testing.T, c *harness.Cluster, test Case) Observation {
 // volumes.
 func start(t *testing.T, c *harness.Cluster, watch *podWatch, s Sides, want int) {
 	t.Helper()
-	for _, m := range s.First {
-		if err := apply(t, c, m); err != nil {
-			t.Fatalf("%s: before the change: %v", nameOf(m), err)
-		}
+	if err := apply(t, c, s.First); err != nil {
+		t.Fatalf("before the change: %v", err)
 	}
 	ready := func(ctx context.Context) bool {
 		pods, ready := watch.running()
 		return len(pods) == ready && ready >= want && settled(ctx, c, s.First)
 	}
 	watch.quiet(t.Context(), time.Second, 90*time.Second, ready)
-	for i, m := range s.Before {
-		if cmp.Equal(m, s.First[i]) {
-			continue
-		}
-		if err := apply(t, c, m); err != nil {
-			t.Fatalf("%s: before the change: %v", nameOf(m), err)
+	if !cmp.Equal(s.Before, s.First) {
+		if err := apply(t, c, s.Before); err != nil {
+			t.Fatalf("before the change: %v", err)
 		}
 		watch.quiet(t.Context(), calm, calm+time.Second, ready)
 	}
@@ -172,41 +177,44 @@ func (o *Observation) podsOf(watch *podWatch, before map[types.UID]bool) {
 	o.Downtime = len(before) > 0 && watch.wasDown()
 }
 
-// apply applies a manifest, as an apply of Pequod does.
-func apply(t *testing.T, c *harness.Cluster, m map[string]any) error {
-	u := &unstructured.Unstructured{Object: m}
-	u = u.DeepCopy()
-	client := c.Await(t, u.GetAPIVersion(), u.GetKind(), u.GetNamespace())
-	if u.GetKind() == "CustomResourceDefinition" {
-		defer c.Await(t, u.GetAPIVersion(), u.GetKind(), "")
-	}
-	_, err := client.Apply(t.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: "pequod", Force: true})
-	return err
-}
-
-// change applies the objects that differ, and deletes those that are gone.
-func change(t *testing.T, c *harness.Cluster, s Sides) error {
+// apply executes a graph of manifests, as pequod apply does, in their order and without the objects
+// that an earlier graph had in addition. It doesn't wait until they are ready: some never are.
+func apply(t *testing.T, c *harness.Cluster, manifests []map[string]any) error {
 	t.Helper()
-	for _, m := range s.After {
-		if slices.ContainsFunc(s.Before, func(b map[string]any) bool { return cmp.Equal(b, m) }) {
-			continue
+	rg := &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{Name: "case", Namespace: c.Namespace}}
+	for i, m := range manifests {
+		raw, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := apply(t, c, m); err != nil {
-			return err
+		n := v1alpha1.Node{
+			ID: fmt.Sprint("n", i), Resource: &runtime.RawExtension{Raw: raw},
+			ReadyWhen: []v1alpha1.ReadyCheck{{Type: v1alpha1.ReadyExists}},
+		}
+		if i > 0 {
+			n.Dependencies = []string{fmt.Sprint("n", i-1)}
+		}
+		rg.Spec.Graph.Nodes = append(rg.Spec.Graph.Nodes, n)
+	}
+	digest, err := fields.Digest(manifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rg.Spec.RenderHash = "sha256:" + digest
+	client, err := cluster.New(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}
+	result, err := a.Apply(t.Context(), rg, applier.Options{Options: engine.Options{Prune: true, AllowEmpty: true}, Timeout: patience})
+	if result != nil {
+		for _, s := range result.Statuses {
+			if s.Phase == v1alpha1.NodeFailed {
+				return errors.New(s.Message)
+			}
 		}
 	}
-	for _, m := range s.Before {
-		if !s.removes(nameOf(m)) {
-			continue
-		}
-		u := &unstructured.Unstructured{Object: m}
-		client := c.Await(t, u.GetAPIVersion(), u.GetKind(), u.GetNamespace())
-		propagation := metav1.DeletePropagationBackground
-		if err := client.Delete(t.Context(), u.GetName(), metav1.DeleteOptions{PropagationPolicy: &propagation}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // removes reports whether an object is only on the old side.
