@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -123,18 +124,21 @@ func classifyStatus(err error, s metav1.Status) *engine.Failure {
 }
 
 // statusMessage returns the message of a Status. For an Invalid error it returns
-// the causes instead: the message repeats them after the name of the object.
+// the causes instead: the message repeats them after the name of the object. Values that
+// causes quote are left out, and so is the difference of the whole object at their end.
 func statusMessage(s metav1.Status) string {
 	if s.Reason != metav1.StatusReasonInvalid || s.Details == nil || len(s.Details.Causes) == 0 {
 		return s.Message
 	}
 	var causes []string
 	for _, c := range s.Details.Causes {
-		text := quotedValue().ReplaceAllString(c.Message, "Invalid value: ")
+		text, _, _ := strings.Cut(quotedValue().ReplaceAllString(c.Message, "Invalid value: "), "\n@@")
 		if c.Field != "" && c.Field != "<nil>" && c.Field != "[]" {
 			text = c.Field + ": " + text
 		}
-		causes = append(causes, text)
+		if !slices.Contains(causes, text) {
+			causes = append(causes, text)
+		}
 	}
 	return strings.Join(causes, "; ")
 }

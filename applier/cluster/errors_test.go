@@ -52,3 +52,17 @@ func TestClassifyImmutable(t *testing.T) {
 		}
 	}
 }
+
+// A Pod may have secret values, which the API server repeats in the difference that it adds. It also
+// says the same for each of several fields.
+func TestMessageHasNoDifference(t *testing.T) {
+	t.Parallel()
+	cause := metav1.StatusCause{
+		Type: metav1.CauseTypeForbidden, Field: "spec",
+		Message: "Forbidden: pod updates may not change fields other than `spec.containers[*].image`\n@@ -1,2 +1,2 @@\n-    \"Value\": \"secret\",\n",
+	}
+	err := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Code: 422, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{cause, cause}}}}
+	if got, want := Classify(err).Message, "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`"; got != want {
+		t.Errorf("%q; want %q", got, want)
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/applier/engine"
 )
 
 // Notify implements [share.Graph].
@@ -32,6 +34,14 @@ func (d *driver) observe(o share.Observation) {
 		// A new run reads the objects, or reports why it can't.
 		if d.objects.judged() {
 			d.doubtCluster()
+			d.restart()
+		}
+	case o.Type == share.ListFailed && !d.objects.failedAgain():
+	case o.Type == share.ListRefused, o.Type == share.ListFailed:
+		// Reads report why, or a new run does.
+		if d.objects.engine != nil {
+			d.objects.doubt(o.Selection)
+		} else if d.objects.snapshot != nil {
 			d.restart()
 		}
 	case o.Type == share.Claimed:
@@ -81,14 +91,22 @@ func (d *driver) pollEvery(now time.Time) time.Duration {
 	return max(pollInterval, min(now.Sub(d.run.began)/4, d.Resync))
 }
 
-// list lists the objects of a selection as the graph's account. Errors are
+// list lists the objects of a selection as the graph's account. Errors of the network are
 // dropped: the next poll tries again.
 func (d *driver) list(ctx context.Context, place *share.Share, a share.Account, s share.Selection) {
 	client, err := place.Client(ctx, a, false)
 	if err != nil || client == nil {
 		return
 	}
-	if all, err := client.List(ctx, s.Request(d.Owner().Selector())); err == nil {
+	all, err := client.List(ctx, s.Request(d.Owner().Selector()))
+	if err == nil {
 		d.Notify(share.Observation{Type: share.Listed, Selection: s, Version: all.ResourceVersion, Objects: all.Objects})
+		return
+	}
+	switch {
+	case cluster.Classify(err).Reason == engine.ReasonForbidden:
+		d.Notify(share.Observation{Type: share.ListRefused, Selection: s})
+	case cluster.ConcernsKind(err):
+		d.Notify(share.Observation{Type: share.ListFailed, Selection: s})
 	}
 }

@@ -27,11 +27,23 @@ type objects struct {
 	// polled are the selections that can't be watched, the next one first.
 	polled []share.Selection
 	pollAt time.Time
+	// failedLists is the number of polls that the API server couldn't answer since one that it could.
+	failedLists int
+}
+
+// failedAgain records that the API server failed to list objects, and reports whether that
+// happened repeatedly: it may only have been busy.
+func (o *objects) failedAgain() bool {
+	o.failedLists++
+	return o.failedLists > 1
 }
 
 // observe hands over an observation of objects. Without engine and snapshot it
 // is kept if a run is about to build an engine.
 func (o *objects) observe(seen share.Observation, preparing bool) {
+	if seen.Type == share.Listed {
+		o.failedLists = 0
+	}
 	switch {
 	case o.engine != nil:
 		o.engineObserves(seen)
@@ -168,6 +180,15 @@ func (o *objects) reread(missed []inventory.Key) bool {
 		}
 	}
 	return known
+}
+
+// doubt makes the engine read the objects of a selection that can't be listed.
+func (o *objects) doubt(s share.Selection) {
+	for _, t := range o.engine.Tracked() {
+		if share.KindOf(t) == s.GVK && t.Namespace == s.Namespace && (s.Name == "" || t.Name == s.Name) {
+			o.engine.Doubt(t.Key)
+		}
+	}
 }
 
 // detach ends the use of an engine that didn't complete.

@@ -123,7 +123,7 @@ func (e *Engine) Forget(key inventory.Key) { e.put(key, nil) }
 // missed. It reports whether there was one.
 func (e *Engine) Doubt(key inventory.Key) bool {
 	seen := e.cache.objects[key]
-	if seen == nil || seen.absent {
+	if seen == nil || seen.absent || seen.err != nil {
 		return false
 	}
 	e.Forget(key)

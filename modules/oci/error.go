@@ -69,12 +69,12 @@ func (e *Error) Error() string {
 var hints = map[Cause]string{
 	Unauthorized:   "check the credentials",
 	Forbidden:      "check what the account or its token may do in this repository",
-	NotFound:       "check the reference",
+	NotFound:       "check the name and the tag",
 	RateLimited:    "try again later, or log in for a higher limit",
 	TLS:            "check the certificates of both sides, and HTTPS_PROXY",
 	DigestMismatch: "check the proxy or mirror in between, or publish the artifact again",
 	TooLarge:       "remove what is not needed there",
-	WrongType:      "check the reference",
+	WrongType:      "name a module or a bundle",
 	Unavailable:    "check the address and the network, or try again later",
 }
 

@@ -155,7 +155,7 @@ func TestHostileRegistries(t *testing.T) {
 		"broken":           {fails("/manifests/", 500), nil, false, oci.Unavailable, "HOST answered 500 Internal Server Error; check the address and the network, or try again later"},
 		"broken blobs":     {fails("/blobs/", 502), nil, false, oci.Unavailable, "HOST answered 502 Bad Gateway; check the address and the network, or try again later"},
 		"teapot":           {fails("/manifests/", 418), nil, false, oci.Unavailable, "HOST answered 418 I'm a teapot; check the address and the network, or try again later"},
-		"text":             {fails("/manifests/", 200), nil, false, oci.WrongType, "not a manifest: unexpected end of JSON input; check the reference"},
+		"text":             {fails("/manifests/", 200), nil, false, oci.WrongType, "not a manifest: unexpected end of JSON input; name a module or a bundle"},
 		"redirect loop":    {fails("/manifests/", 302, "Location", "/v2/shop/web/manifests/v1.0.0"), nil, false, oci.Unavailable, "HOST redirects without end; check the address and HTTPS_PROXY"},
 		"plain redirect":   {fails("/manifests/", 302, "Location", "http://registry.example.com/?signature=hunter2"), nil, false, oci.TLS, "HOST cannot be reached over TLS; allow plain HTTP with --registry-plain-http"},
 		"cloud metadata":   {fails("/manifests/", 302, "Location", "http://169.254.169.254/"), nil, false, oci.Unavailable, `no usable answer: SSRF protection: redirect from "127.0.0.1" to private/link-local host "169.254.169.254" denied; check the address and the network, or try again later`},
@@ -172,7 +172,7 @@ func TestHostileRegistries(t *testing.T) {
 				return true
 			}
 			return false
-		}, nil, false, oci.WrongType, "an index of several artifacts, such as a container image for several platforms; check the reference"},
+		}, nil, false, oci.WrongType, "an index of several artifacts, such as a container image for several platforms; name a module or a bundle"},
 		"huge manifest": {func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, "/manifests/") {
 				fmt.Fprint(w, strings.Repeat(" ", 5<<20))
@@ -194,7 +194,7 @@ func TestHostileRegistries(t *testing.T) {
 				return true
 			}
 			return false
-		}, nil, false, oci.WrongType, "not a manifest of an artifact: a digest that is not sha256, or a negative size; check the reference"},
+		}, nil, false, oci.WrongType, "not a manifest of an artifact: a digest that is not sha256, or a negative size; name a module or a bundle"},
 		"wrong blob": {func(w http.ResponseWriter, r *http.Request) bool {
 			return blob(w, r, func() {
 				w.(http.Flusher).Flush() // no Content-Length

@@ -70,7 +70,7 @@ func TestMessages(t *testing.T) {
 		{"redirects", fails("/manifests/", 302, "Location", "/v2/shop/web/manifests/v1.0.0"), nil, false, "redirects without end", "check the address and HTTPS_PROXY"},
 		{"plain redirect", fails("/manifests/", 302, "Location", "http://registry.example.com/"), nil, false, "cannot be reached over TLS", "allow plain HTTP with --registry-plain-http"},
 		{"other content", says("/manifests/", 200, "{}"), nil, true, "does not match requested digest", "check the proxy or mirror in between, or publish the artifact again"},
-		{"no manifest", says("/manifests/", 200, "text"), nil, false, "not a manifest: invalid character", "check the reference"},
+		{"no manifest", says("/manifests/", 200, "text"), nil, false, "not a manifest: invalid character", "name a module or a bundle"},
 		{"huge", says("/manifests/", 200, strings.Repeat(" ", 5<<20)), nil, false, "larger than 4 MiB", "remove what is not needed there"},
 	} {
 		place, digest := serve(t, test.answer)

@@ -198,9 +198,9 @@ func TestLayoutErrors(t *testing.T) {
 	for ref, want := range map[string]string{
 		"oci-layout:" + dir + "/none":  "no such file or directory; check the path",
 		dir + "/none.oci.tar":          "no such file or directory; check the path",
-		dir + "/no.oci.tar":            "not a tar archive of an OCI layout: unexpected EOF; check the reference",
-		"oci-layout:" + dir + "/other": "not an OCI layout: it has no index.json; check the reference",
-		"oci-layout:" + dir + "/json":  "not an OCI layout: index.json: invalid character 'e' in literal true (expecting 'r'); check the reference",
+		dir + "/no.oci.tar":            "not a tar archive of an OCI layout: unexpected EOF; name a module or a bundle",
+		"oci-layout:" + dir + "/other": "not an OCI layout: it has no index.json; name a module or a bundle",
+		"oci-layout:" + dir + "/json":  "not an OCI layout: index.json: invalid character 'e' in literal true (expecting 'r'); name a module or a bundle",
 		"oci-layout:" + dir + "/link":  "no usable answer: openat blobs/sha256/" + hex + ": path escapes from parent; check the address and the network, or try again later",
 		layout:                         "wrong content: got digest sha256:4eb4e7b3c62eb7b1a1b4a3d2b5b5cd0b1c8b4e0a1c1a4a5a6a7a8a9aaaabacad, want " + digest,
 	} {

@@ -197,8 +197,11 @@ func vendoredError(err error) error {
 	if missing := (*vendored.MissingError)(nil); errors.As(err, &missing) {
 		cause = oci.NotFound
 	}
-	message, repair, _ := strings.Cut(err.Error(), "; ")
-	return &oci.Error{Cause: cause, Message: message, Hint: repair, Err: err}
+	message, hint := err.Error(), ""
+	if text, cured := strings.CutSuffix(message, "; "+vendored.Repair); cured {
+		message, hint = text, vendored.Repair
+	}
+	return &oci.Error{Cause: cause, Message: message, Hint: hint, Err: err}
 }
 
 // Transport returns the transport for a client of registries: nil, which is the

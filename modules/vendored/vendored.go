@@ -33,8 +33,8 @@ import (
 // DirName is the name of the directory beside pequod.lock.
 const DirName = "pequod.vendor"
 
-// repair is the hint in errors about the directory.
-const repair = "run 'pequod module vendor', and commit all of its files"
+// Repair is the cure at the end of errors about the directory, after a semicolon.
+const Repair = "run 'pequod module vendor', and commit all of its files"
 
 // ChangedError is a file or a module that is not the one that the lock names.
 type ChangedError struct {
@@ -45,13 +45,13 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s was changed: it has %s, and %s is locked; %s", e.Name, e.Got, e.Want, repair)
+	return fmt.Sprintf("%s was changed: it has %s, and %s is locked; %s", e.Name, e.Got, e.Want, Repair)
 }
 
 // MissingError reports that only a part of a module is there.
 type MissingError struct{ Name string }
 
-func (e *MissingError) Error() string { return e.Name + " is missing; " + repair }
+func (e *MissingError) Error() string { return e.Name + " is missing; " + Repair }
 
 // entry is a module of the lock with its place in the directory.
 type entry struct {

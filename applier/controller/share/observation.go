@@ -29,6 +29,10 @@ const (
 	// KindBroken means that the API server hasn't been able to list a kind for a while, or
 	// that a distant cluster can't be reached: what is known of the objects may be outdated.
 	KindBroken
+	// ListRefused means that the objects of Selection, which can't be watched, can't be listed as
+	// the graph's account either, and ListFailed that the API server failed to list them.
+	ListRefused
+	ListFailed
 	// Claimed means that another graph lists an object that leaves this graph.
 	Claimed
 	// HistoryRewritten means that a list is older than what was seen before it: what
