@@ -92,8 +92,8 @@ func (w operated) lie(ctx context.Context) error {
 	return nil
 }
 
-// TestApplier takes the rights of pequod-applier away. Its world is a graph of one ConfigMap, which it
-// may watch.
+// TestApplier takes the rights of pequod-applier away. Its world is a graph of a ConfigMap, which it may
+// watch, and a ServiceAccount, which it reads from time to time.
 func TestApplier(t *testing.T) {
 	if !chaos.Soaks() {
 		t.Skip("make soak runs it")
@@ -108,7 +108,7 @@ func TestApplier(t *testing.T) {
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: pequod}
-rules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete]}]
+rules: [{apiGroups: [""], resources: [configmaps, serviceaccounts], verbs: [get, list, watch, create, patch, delete]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -137,9 +137,14 @@ func (w applied) change(t *testing.T, n int) {
 apiVersion: platform.pequod.io/v1alpha1
 kind: ResourceGraph
 metadata: {name: web}
-spec: {graph: {nodes: [{id: page, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {change: "%d"}}}]}}
+spec:
+  graph:
+    nodes:
+    - {id: page, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {change: "%d"}}}
+    - {id: account, resource: {apiVersion: v1, kind: ServiceAccount, metadata: {name: web}}}
 `, n))
 	remove(t, w.c.Client.CoreV1().ConfigMaps(w.c.Namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	remove(t, w.c.Client.CoreV1().ServiceAccounts(w.c.Namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}))
 }
 
 func (w applied) settled(ctx context.Context, n int) error {
@@ -149,6 +154,9 @@ func (w applied) settled(ctx context.Context, n int) error {
 	page, err := w.c.Client.CoreV1().ConfigMaps(w.c.Namespace).Get(ctx, "web", metav1.GetOptions{})
 	if err == nil && page.Data["change"] != fmt.Sprint(n) {
 		err = fmt.Errorf("the ConfigMap has %v", page.Data)
+	}
+	if err == nil {
+		_, err = w.c.Client.CoreV1().ServiceAccounts(w.c.Namespace).Get(ctx, "web", metav1.GetOptions{})
 	}
 	return err
 }
@@ -166,6 +174,9 @@ func (w applied) lie(ctx context.Context) error {
 	}
 	if page.Data["change"] != want {
 		return fmt.Errorf("the graph is Ready with change %s, and the ConfigMap has %v", want, page.Data)
+	}
+	if _, err := w.c.Client.CoreV1().ServiceAccounts(w.c.Namespace).Get(ctx, "web", metav1.GetOptions{}); err != nil {
+		return fmt.Errorf("the graph is Ready: %w", err)
 	}
 	return nil
 }
