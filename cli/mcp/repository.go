@@ -25,12 +25,11 @@ func (r *runner) repository(ctx context.Context) []string {
 	return append(strings.Split(strings.TrimSpace(string(out)), "\n"), program)
 }
 
-// gitEnvironment returns variables for git in a process that can't read the user's settings,
-// write to the repository or make requests. [runner.repository] asks git with these settings
+// gitEnvironment returns variables for git in a process that can't read the user's settings. [runner.repository] asks git with these settings
 // whether the repository may be read, so its owner isn't checked again.
 func gitEnvironment() []string {
 	return []string{
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -20,11 +22,64 @@ type gitError struct {
 func (e *gitError) Error() string { return "git: " + e.message }
 func (e *gitError) Unwrap() error { return e.err }
 
+// settings keep what a stranger has committed from running programs, and all of git from the network.
+// See git-config(1).
+var settings = []string{
+	"safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=" + os.DevNull, "core.sshCommand=false",
+	"protocol.allow=never", "log.showSignature=false",
+}
+
+// environment does the same: nothing is fetched, written or asked. See git(1).
+var environment = []string{"GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"}
+
+// gitCommand returns a git command in a directory; "" is the working directory. No other function
+// starts git.
+func gitCommand(ctx context.Context, dir string, args ...string) (*exec.Cmd, error) {
+	if err := checkRepository(dir); err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, s := range settings {
+		all = append(all, "-c", s)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), environment...)
+	return cmd, nil
+}
+
+// checkRepository returns an error if git would find a repository in files of a directory above dir that
+// can be committed, as those of a bare repository can. Its configuration may run programs, and its
+// branches may be anything. Versions of git before 2.38 don't know safe.bareRepository.
+func checkRepository(dir string) error {
+	if os.Getenv("GIT_DIR") != "" {
+		return nil // the user has chosen it
+	}
+	at, err := filepath.Abs(dir)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	if err != nil {
+		return err
+	}
+	has := func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }
+	for ; !has(".git"); at = filepath.Dir(at) {
+		if has("HEAD") && (has("commondir") || has("objects") && has("refs")) {
+			return fmt.Errorf("%s has the files of a bare git repository, which a stranger may have committed; run the command in another directory, or set GIT_DIR to it if it is yours", at)
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return nil
+}
+
 // Git runs the git command in a directory and returns its stdout. "" is the working
 // directory.
 func Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
+	cmd, err := gitCommand(ctx, dir, args...)
+	if err != nil {
+		return nil, err
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -35,8 +90,11 @@ func Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 		return nil, errors.New("reading revisions requires git, which is not installed; install it")
 	case err != nil:
 		e := &gitError{cmp.Or(oneLine(stderr.String()), err.Error()), err}
-		if strings.HasPrefix(e.message, "not a git repository") {
+		switch {
+		case strings.HasPrefix(e.message, "not a git repository"):
 			e.message += "; run the command in a clone of the repository"
+		case strings.Contains(e.message, "from promisor remote"), strings.Contains(stderr.String(), "lazy fetching disabled"):
+			e.message += "; this clone is a partial one: run 'git fetch --refetch --no-filter', or clone without a filter"
 		}
 		return nil, e
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -96,7 +95,10 @@ func Export(ctx context.Context, commit, dir string) error {
 	for _, e := range entries {
 		names.WriteString(e.Object + "\n")
 	}
-	cmd := exec.CommandContext(ctx, "git", "cat-file", "--batch")
+	cmd, err := gitCommand(ctx, "", "cat-file", "--batch")
+	if err != nil {
+		return err
+	}
 	cmd.Stdin = &names
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -40,7 +40,7 @@ func Head(ctx context.Context, dir string) (*Commit, error) {
 	if _, err := Git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
 		return nil, cmp.Or(ctx.Err(), errors.New("the repository has no commit yet; commit the files first"))
 	}
-	head, err := Git(ctx, dir, "-c", "log.showSignature=false", "log", "-1", "--format=%H:%ct", "HEAD")
+	head, err := Git(ctx, dir, "log", "-1", "--format=%H:%ct", "HEAD")
 	if err != nil {
 		return nil, err
 	}

@@ -68,6 +68,15 @@ func TestMessages(t *testing.T) {
 	git(t, clone, "checkout", "-q", "--detach", "FETCH_HEAD")
 	t.Chdir(clone)
 	check("shallow", open("v1"), `no git revision "v1"`, "this clone is shallow: run 'git fetch --unshallow origin', or set fetch-depth: 0 for actions/checkout, or GIT_DEPTH: 0 in GitLab")
+	partial := t.TempDir()
+	git(t, dir, "config", "uploadpack.allowFilter", "true")
+	git(t, partial, "clone", "-q", "--filter=blob:none", "--no-checkout", "file://"+dir, ".")
+	t.Chdir(partial)
+	if r, err = Open(t.Context(), "HEAD"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.ReadFile("large.cue")
+	check("partial clone", err, "from promisor remote", "this clone is a partial one: run 'git fetch --refetch --no-filter', or clone without a filter")
 	t.Chdir(dir)
 	blob := git(t, dir, "rev-parse", "HEAD:large.cue")
 	if err := os.Remove(filepath.Join(dir, ".git", "objects", blob[:2], blob[2:])); err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // step matches the beginning of a next step: what the user is told to do.
-var step = regexp.MustCompile(`^(\$KUBECONFIG names it: mend|add|allow|apply|ask|change|check|choose|compare|correct|create|delete|did you mean|get|give|grant|install|key|log in|mend|name|publish|push|raise|remove|rename|renew|run|see|set|sign|start|there are:|try again|use|wait|want|write) ?|^To add an exception|^if the remote repository has it, fetch|^commit|^refer to|^this clone is shallow: run`)
+var step = regexp.MustCompile(`^(\$KUBECONFIG names it: mend|add|allow|apply|ask|change|check|choose|compare|correct|create|delete|did you mean|get|give|grant|install|key|log in|mend|name|publish|push|raise|remove|rename|renew|run|see|set|sign|start|there are:|try again|use|wait|want|write) ?|^To add an exception|^if the remote repository has it, fetch|^commit|^refer to|^this clone is (shallow|a partial one): run`)
 
 // Check reports an error unless err keeps said, the words of the other side, and ends with next,
 // which tells what to do.
