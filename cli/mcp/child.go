@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pequod-io/pequod/internal/gitfs"
 )
 
 const (
@@ -76,9 +78,9 @@ func (r *runner) run(ctx context.Context, may reach, args ...string) (outcome, e
 	case may.cluster:
 		err = cmd.Start()
 	case may.revisions:
-		err = r.startConfined(cmd, temporary, r.repository(ctx))
+		err = r.room(temporary, r.repository(ctx), gitfs.Programs()).Start(cmd)
 	default:
-		err = r.startConfined(cmd, temporary, nil)
+		err = r.room(temporary, nil, nil).Start(cmd)
 	}
 	if err == nil {
 		err = cmd.Wait()

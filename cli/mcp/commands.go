@@ -7,7 +7,7 @@
 //   - paths.go: the check of the paths that a client names
 //   - repository.go: the git repository, for calls that read revisions
 //   - child.go: the process that answers one call
-//   - confine_linux.go, confine_other.go: what this process may read
+//   - room.go: what this process may read
 //
 // A tool is a command of pequod that runs in a process of its own, so that a module which
 // does not terminate, or takes all memory, ends this process and not the server. A client
@@ -29,6 +29,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/internal/version"
 )
 
@@ -59,7 +60,7 @@ line, field, message and hint.
 
 All tools only read, and only files in --dir and below it. A call that names a revision
 of git, and review, also read the repository of --dir. On Linux, the kernel enforces this
-with Landlock, if it has it. Modules of registries and git servers come from
+with Landlock; a message on stderr tells if it can't. Modules of registries and git servers come from
 pequod.vendor and the cache, unless --allow-network is given. No kubeconfig is read,
 unless --allow-cluster is given: diff can then compare with the cluster, and there is a
 tool status, both in a process that Landlock doesn't confine.
@@ -89,6 +90,9 @@ func (o *options) run(ctx context.Context, env command.Env) error {
 	r, err := o.newRunner()
 	if err != nil {
 		return err
+	}
+	if missing := confine.Missing(); missing != "" {
+		fmt.Fprintln(env.Err, "pequod: the processes that answer calls can't be limited in "+missing)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	r.session = ctx

@@ -223,7 +223,27 @@ func TestPaths(t *testing.T) {
 			}
 		}
 	}
-	for _, value := range []string{"git::file:///etc//x?ref=v1", "file:///etc/passwd", "oci-layout:../secret", "oci-layout:/etc", "oci-layout:linked"} {
+	// Some references are paths, too, if directories have such names.
+	for _, name := range []string{"x:", "embedded:", "git::https:"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"x://../../secret/password.yaml", "embedded:/../../secret/password.yaml", "git::https://../../secret/password.yaml"} {
+		for _, call := range []struct {
+			tool string
+			args map[string]any
+		}{
+			{"validate", map[string]any{"files": []string{file}}},
+			{"render", map[string]any{"files": []string{"apps/web.yaml"}, "platforms": []string{file}}},
+			{"diff", map[string]any{"old": file, "new": "new.yaml"}},
+		} {
+			if a := ask(t, s, call.tool, call.args); !strings.Contains(a.Error, "is not in the directory of the server") {
+				t.Errorf("%s %q: %+v", call.tool, file, a)
+			}
+		}
+	}
+	for _, value := range []string{"git::file:///etc//x?ref=v1", "git::FILE:///etc//x?ref=v1", "git::/etc", "file:///etc/passwd", "oci-layout:../secret", "oci-layout:/etc", "oci-layout:linked"} {
 		if a := ask(t, s, "module_docs", map[string]any{"module": value}); a.Error == "" {
 			t.Errorf("%s: %+v", value, a)
 		}

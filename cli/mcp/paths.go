@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"github.com/pequod-io/pequod/modules/git"
 )
 
 // maxArguments bounds the values of one list, and maxArgument their lengths in bytes.
@@ -33,13 +35,14 @@ func checkReference(dir, v string) error {
 	switch {
 	case v == "" || v == "-" || strings.ContainsRune(v, 0) || len(v) > maxArgument:
 		return fmt.Errorf("%.80q is not the name of a file or a module", v)
-	case strings.HasPrefix(v, "embedded:"):
-		return nil
-	case strings.Contains(v, "file:"):
+	case strings.Contains(strings.ToLower(v), "file:"):
 		return fmt.Errorf("%q: URLs of files are not allowed; name the path", v)
-	case strings.HasPrefix(v, "git::"), strings.Contains(v, "://"):
-		return nil // a request, which --offline refuses
+	case strings.HasPrefix(v, git.Prefix):
+		if _, err := git.ParseRef(v); err != nil { // it may be a path
+			return err
+		}
 	}
+	// Whatever else it is, some command may take it for a path.
 	if err := checkPath(dir, strings.TrimPrefix(v, "oci-layout:")); err != nil {
 		return err
 	}

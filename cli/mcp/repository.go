@@ -3,26 +3,21 @@ package mcp
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/gitfs"
 )
 
-// repository returns the files and directories that git needs to read revisions: its program
-// and the repository of the server's directory, which may be above it. A linked worktree has
-// its objects elsewhere. Without a repository there are none, and the command reports that.
+// repository returns the directories that git needs to read revisions: those of the repository of
+// the server's directory, which may be above it. A linked worktree has its objects
+// elsewhere. Without a repository there are none, and the command reports that.
 func (r *runner) repository(ctx context.Context) []string {
-	program, err := exec.LookPath("git")
-	if err != nil {
-		return nil
-	}
 	out, err := gitfs.Git(ctx, r.dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
 	if err != nil {
 		return nil
 	}
-	return append(strings.Split(strings.TrimSpace(string(out)), "\n"), program)
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
 // gitEnvironment returns variables for git in a process that can't read the user's settings. [runner.repository] asks git with these settings

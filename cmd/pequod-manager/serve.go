@@ -29,6 +29,7 @@ import (
 	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
+	"github.com/pequod-io/pequod/internal/confine"
 	modulecache "github.com/pequod-io/pequod/modules/cache"
 	"github.com/pequod-io/pequod/operator/admission/conversion"
 	"github.com/pequod-io/pequod/operator/admission/instances"
@@ -69,6 +70,9 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 		return err
 	}
 	defer pool.Close()
+	if missing := confine.Missing(); missing != "" {
+		log.Info("the processes that evaluate modules aren't confined", "missing", missing)
+	}
 	p := s.Program(log, scheme)
 	p.Needs = []schema.GroupVersionResource{
 		v1alpha1.GroupVersion.WithResource("resourcegraphs"), v1alpha1.GroupVersion.WithResource("transforms"),

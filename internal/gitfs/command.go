@@ -9,7 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/confine"
 )
 
 // gitError is a failure of the git command, which wraps its [exec.ExitError].
@@ -80,9 +83,11 @@ func Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err = start(cmd); err == nil {
+		err = cmd.Wait()
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -98,7 +103,22 @@ func Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 		}
 		return nil, e
 	}
-	return out, nil
+	return stdout.Bytes(), nil
+}
+
+// Programs are what git needs to run: its program, those that it consists of, and shared libraries.
+func Programs() []string {
+	all := slices.Concat(confine.Libraries, []string{"/usr/libexec/git-core"})
+	if program, err := exec.LookPath("git"); err == nil {
+		all = append(all, program)
+	}
+	return all
+}
+
+// start starts git, which can read files, run programs of its own and nothing else. The user's configuration
+// may be anywhere.
+func start(cmd *exec.Cmd) error {
+	return confine.Room{Read: []string{"/"}, Run: Programs()}.Start(cmd)
 }
 
 // oneLine returns the error in what git wrote to stderr: all that follows "fatal: ", which

@@ -106,7 +106,7 @@ func Export(ctx context.Context, commit, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd); err != nil {
 		return err
 	}
 	r := bufio.NewReaderSize(out, 1<<16)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/operator/worker"
 	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/operator/worker/protocol"
@@ -297,6 +299,30 @@ func init() {
 		go func() { _, _ = io.Copy(os.Stderr, zeros{}) }()
 		return child.Serve(os.Stdin, os.Stdout)
 	}
+	children["escapes"] = func() int {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return 2
+		}
+		waits, _ := io.Pipe()
+		go child.Serve(waits, io.Discard)
+		possible := "all"
+		for end := time.Now().Add(10 * time.Second); possible != "" && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			possible = ""
+			if _, err := os.ReadFile("/proc/self/status"); err == nil {
+				possible += "read "
+			}
+			if exec.Command(os.Args[0], "-test.list=nothing").Run() == nil {
+				possible += "run "
+			}
+			if c, err := net.Dial("tcp", listener.Addr().String()); err == nil {
+				c.Close()
+				possible += "connect "
+			}
+		}
+		fmt.Fprintf(os.Stderr, "possible: %q\n", possible)
+		return 1
+	}
 	children["inspect"] = func() int {
 		// Those of the Go runtime are left out, which it has opened in the process itself.
 		files, _ := os.ReadDir("/proc/self/fd")
@@ -346,10 +372,14 @@ func TestBrokenProcess(t *testing.T) {
 		"empty":   "an answer without a CRD",
 		"exits":   "evaluation process ended: exit status 3: fatal error: no luck",
 		"huge":    "a message of 4294967295 bytes is longer than",
+		"escapes": `possible: ""`,
 		"inspect": `environment ["GOMAXPROCS=2" "GOMEMLIMIT=805306368"], files 0=pipe 1=pipe 2=pipe , leads its group: true`,
 	} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
+			if missing := confine.Missing(); program == "escapes" && missing != "" {
+				t.Skip("the kernel can't limit " + missing)
+			}
 			pool := newPool(t, program, worker.Options{Timeout: time.Second, Clock: time.Second, Grace: time.Second})
 			// More than a pipe holds, so that writing blocks if the process doesn't read.
 			key, data := sources(t, "shop", inlined(hostile+strings.Repeat("// nothing\n", 50_000)))

@@ -19,7 +19,10 @@ import (
 // The caller must end the process then, since an evaluation may still be running.
 func Serve(in io.Reader, out io.Writer) int {
 	debug.SetGCPercent(gcPercent)
-	restrict()
+	if err := restrict(); err != nil {
+		fmt.Fprintf(os.Stderr, "evaluation process: %v\n", err)
+		return 1
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	// The goroutine reads ahead, so that the end of the pool ends an evaluation, too.
