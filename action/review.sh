@@ -32,9 +32,11 @@ if [[ $INPUT_VALIDATE == true ]]; then
 fi
 checked=0
 if [[ -n $INPUT_CRDS ]]; then
-	base=$(git merge-base HEAD "${INPUT_BASE:-origin/HEAD}")
+	if ! base=$(git merge-base HEAD "${INPUT_BASE:-origin/HEAD}"); then
+		echo "crds: HEAD and ${INPUT_BASE:-origin/HEAD} have no common commit in this clone; set fetch-depth: 0 for actions/checkout" >&2
+		checked=2
 	# New CRDs break nobody.
-	if git cat-file -e "$base:$INPUT_CRDS" 2>/dev/null; then
+	elif git cat-file -e "$base:$INPUT_CRDS" 2>/dev/null; then
 		pequod crd check "$base:$INPUT_CRDS" "$INPUT_CRDS" -o github || checked=$?
 	fi
 	((checked <= code)) || code=$checked

@@ -114,7 +114,7 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	}
 	n.Kind = cmp.Or(t.Kind, def.Kind, KindName(name))
 	n.Singular = cmp.Or(def.Singular, strings.ToLower(n.Kind))
-	n.Plural = cmp.Or(t.Plural, def.Plural, plural(n.Kind))
+	n.Plural = cmp.Or(t.Plural, def.Plural, v1alpha1.DefaultPlural(n.Kind))
 	n.Scope = cmp.Or(t.Scope, def.Scope, v1alpha1.ScopeNamespaced)
 	// An empty list in the Transform removes the names of the module.
 	n.ShortNames, n.Categories = t.ShortNames, t.Categories
@@ -253,22 +253,6 @@ func KindName(name string) string {
 		b.WriteString(part[n:])
 	}
 	return b.String()
-}
-
-// plural returns the plural of a kind in lower case, by the rules of English for regular
-// nouns. A CRD can't be renamed, so these rules must stay as they are.
-func plural(kind string) string {
-	name := strings.ToLower(kind)
-	before, endsInY := strings.CutSuffix(name, "y")
-	switch {
-	case strings.HasSuffix(name, "endpoints"): // as in Kubernetes
-		return name
-	case endsInY && before != "" && !strings.ContainsAny(before[len(before)-1:], "aeiou"):
-		return before + "ies"
-	case slices.ContainsFunc([]string{"s", "x", "z", "ch", "sh"}, func(end string) bool { return strings.HasSuffix(name, end) }):
-		return name + "es"
-	}
-	return name + "s"
 }
 
 // Subject describes the platform for the limits of evaluations.

@@ -122,3 +122,19 @@ func MayBeGraphName(graph, instance string) bool {
 	_, err := hex.DecodeString(hash)
 	return err == nil && len(hash) == 8 && hash == strings.ToLower(hash) && shorten(instance, hash) == graph
 }
+
+// DefaultPlural returns the plural of a kind in lower case, by the rules of English for regular
+// nouns, for a kind whose module gives none. A CRD can't be renamed, so these rules must stay as they are.
+func DefaultPlural(kind string) string {
+	name := strings.ToLower(kind)
+	before, endsInY := strings.CutSuffix(name, "y")
+	switch {
+	case strings.HasSuffix(name, "endpoints"): // as in Kubernetes
+		return name
+	case endsInY && before != "" && !strings.ContainsAny(before[len(before)-1:], "aeiou"):
+		return before + "ies"
+	case slices.ContainsFunc([]string{"s", "x", "z", "ch", "sh"}, func(end string) bool { return strings.HasSuffix(name, end) }):
+		return name + "es"
+	}
+	return name + "s"
+}

@@ -59,7 +59,7 @@ func unwritable(err error) (reason, message string) {
 	case err == nil:
 		return "", ""
 	case apierrors.IsRequestEntityTooLargeError(err), strings.Contains(err.Error(), "request is too large"):
-		return reasonTooLarge, "the graph and its status are larger than the cluster can store; split the graph"
+		return reasonTooLarge, "the graph and its status are larger than the cluster can store: " + cluster.Classify(err).Message + "; split the graph"
 	case apierrors.IsInvalid(err):
 		return reasonInvalid, "the inventory can't be stored in the status: " + cluster.Classify(err).Error()
 	}

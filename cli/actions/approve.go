@@ -125,7 +125,7 @@ func (o *approveOptions) approve(ctx context.Context, env command.Env, client re
 // missing returns the error that there is no such Action, or err.
 func missing(err error, namespace, name string) error {
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("no Action %s in namespace %s", name, namespace)
+		return fmt.Errorf("no Action %s in namespace %s; choose another with --namespace, or see 'kubectl get actions -A'", name, namespace)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ func (f *ConnectionFlags) ConfigMaps(warn func(string), namespace string) inline
 		data, err := a.Client.REST().Get().AbsPath("/api/v1/namespaces", from, "configmaps", name).SetHeader("Accept", "application/json").DoRaw(ctx)
 		shown := "ConfigMap " + path.Join(from, name)
 		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("%s: neither among the manifests beside the Transform nor in the cluster", shown)
+			return nil, fmt.Errorf("%s: neither among the manifests beside the Transform nor in the cluster; create it, or add it to these manifests", shown)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", shown, Error(err))

@@ -13,11 +13,11 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/format"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlout"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -167,7 +167,7 @@ import "encoding/json"
 	if group == "" {
 		group = "pequod.io"
 	}
-	instance, yamlErr := yaml.Marshal(map[string]any{
+	instance, yamlErr := yamlout.Marshal(map[string]any{
 		"apiVersion": group + "/" + d.version, "kind": d.names.Kind, "metadata": map[string]any{"name": name}, "spec": exampleOf(&d.spec),
 	})
 	all["tests/basic/instance.yaml"] = instance

@@ -96,9 +96,9 @@ type env struct {
 	options source.Options
 	stop    func()
 	// ahead is the number of nanoseconds by which the clock of the manager is ahead. evaluations,
-	// reconciliations and failing count evaluations in the pool, reconciliations, and requests for
-	// /failing.
-	ahead, evaluations, reconciliations, failing atomic.Int64
+	// reconciliations, errors and failing count evaluations in the pool, reconciliations, those of them that
+	// failed, and requests for /failing.
+	ahead, evaluations, reconciliations, errors, failing atomic.Int64
 	// evaluated is called after every evaluation, unless it is nil.
 	evaluated atomic.Pointer[func()]
 
@@ -213,7 +213,12 @@ func (r renders) Forgotten(string)      {}
 // reconciles counts the reconciliations of a manager.
 type reconciles struct{ *env }
 
-func (r reconciles) Reconciled(string, time.Duration) { r.reconciliations.Add(1) }
+func (r reconciles) Reconciled(outcome string, _ time.Duration) {
+	r.reconciliations.Add(1)
+	if outcome == "error" {
+		r.errors.Add(1)
+	}
+}
 func (r reconciles) ReconcileFailed(string)           {}
 
 // serve is the server of the sources.

@@ -27,36 +27,41 @@ const timeout = 15 * time.Minute
 // Reconcile renders the instances of an InstanceSource if something has changed.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	began := r.Now()
-	result, err := r.reconcile(ctx, request.NamespacedName, began)
+	result, failed, err := r.reconcile(ctx, request.NamespacedName, began)
 	outcome := "success"
-	if err != nil {
+	if err != nil || failed {
 		outcome = "error"
+	}
+	if err != nil {
 		r.Metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
 	}
 	r.Metrics.Reconciled(outcome, r.Now().Sub(began))
 	return result, err
 }
 
-func (r *reconciler) reconcile(ctx context.Context, key types.NamespacedName, now time.Time) (reconcile.Result, error) {
+// reconcile is Reconcile without the count. It also reports whether there is a failure.
+func (r *reconciler) reconcile(ctx context.Context, key types.NamespacedName, now time.Time) (reconcile.Result, bool, error) {
 	in := &v1alpha1.InstanceSource{}
 	if err := r.client.Get(ctx, key, in); apierrors.IsNotFound(err) {
 		// The API server's garbage collector deletes the ExternalArtifact.
 		r.forget(key)
-		return reconcile.Result{}, r.Store.Prune(ctx, key)
+		return reconcile.Result{}, false, r.Store.Prune(ctx, key)
 	} else if err != nil {
-		return reconcile.Result{}, err
+		return reconcile.Result{}, false, err
 	}
 	if in.DeletionTimestamp != nil {
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, false, nil
 	}
 	s := &session{
 		reconciler: r, key: key, source: in.DeepCopy(), memory: r.remember(key, in.UID), now: now,
 		requested: source.OneLine(v1alpha1.RequestedAt(in.Annotations), 256),
 	}
 	if in.Spec.Suspend {
-		return s.written(reconcile.Result{}, s.writeStatus(ctx, s.suspended()))
+		result, err := s.written(reconcile.Result{}, s.writeStatus(ctx, s.suspended()))
+		return result, false, err
 	}
-	return s.run(ctx)
+	result, err := s.run(ctx)
+	return result, s.failing, err
 }
 
 // run renders, publishes and writes the status.
@@ -87,6 +92,7 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 	case f != s.memory.failure:
 		wait = s.pause(f) // the cause isn't the rendering, whose next attempt is due at another time
 	}
+	s.failing = true
 	s.Metrics.ReconcileFailed(f.reason)
 	return s.written(after(wait), s.writeStatus(ctx, s.failed(f)))
 }

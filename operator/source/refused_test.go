@@ -64,6 +64,9 @@ func TestRefusedFiles(t *testing.T) {
 	b.failed("NoInstances", "artifact main@sha1:2 has no YAML or JSON files in ./apps")
 	b.push("main@sha1:3", map[string]string{"apps/empty.yaml": "# none\n"})
 	b.failed("NoInstances", "the files in ./apps have no instances")
+	if b.errors.Load() == 0 {
+		t.Error("the failures aren't counted")
+	}
 	if _, last := b.external("apps"); last.Revision != first.Revision || len(b.download(last)) != 1 {
 		t.Errorf("artifact %+v; want %+v", last, first)
 	}

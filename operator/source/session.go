@@ -68,6 +68,8 @@ type session struct {
 	memory    *memory
 	requested string
 	now       time.Time
+	// failing is set if the rendering, or what it needs, has failed.
+	failing bool
 }
 
 // remember returns the memory of an InstanceSource, which is new if another one had the name before.

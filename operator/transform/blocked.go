@@ -31,6 +31,8 @@ const (
 	reasonSucceeded = "Succeeded"
 	// reasonProgressing: the first steps of a new Transform go on.
 	reasonProgressing = "Progressing"
+	// reasonPaused: a new Transform is paused by its label.
+	reasonPaused = "Paused"
 	// reasonInvalidModule: the module has mistakes.
 	reasonInvalidModule = "InvalidModule"
 	// reasonEvaluation: the evaluation of the module was given up.

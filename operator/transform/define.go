@@ -193,7 +193,6 @@ func (s *session) keepsKind(ctx context.Context, name string) (*blocked, error) 
 		return nil, err
 	}
 	if desired := s.p.loaded.CRD.Spec; desired.Group == live.Spec.Group && desired.Names.Kind == live.Spec.Names.Kind {
-		// Earlier versions derived other plurals from some kinds.
 		return s.refuse(reasonKindChanged, fmt.Sprintf("CustomResourceDefinition %s has the plural %s for %s, not %s, and can't be renamed; set spec.plural to %[2]s to keep it",
 			old, live.Spec.Names.Plural, live.Spec.Names.Kind, desired.Names.Plural)), nil
 	}

@@ -101,6 +101,9 @@ func (s *session) keep(ctx context.Context) error {
 		s.p.unusable = fetched.Digest // it was good once: do not try it again
 		return ctx.Err()
 	}
+	if loaded, err = s.named(ctx, loaded); err != nil {
+		return err
+	}
 	if loaded.CRD.Name != s.t.Status.GeneratedCRD || !s.served(ctx, loaded.CRD.Name) {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -54,7 +55,7 @@ func (r *reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 func (s *session) handle(ctx context.Context) (reconcile.Result, error) {
 	switch {
 	case s.isPaused():
-		return reconcile.Result{}, s.list(ctx)
+		return s.written(reconcile.Result{}, s.paused(ctx))
 	case !s.t.DeletionTimestamp.IsZero():
 		return s.finish(ctx)
 	case !s.allowed(s.t.Namespace):
@@ -65,6 +66,20 @@ func (s *session) handle(ctx context.Context) (reconcile.Result, error) {
 		return s.written(reconcile.Result{}, s.addFinalizer(ctx))
 	}
 	return s.run(ctx)
+}
+
+// paused lists the platform of a paused Transform, for which nothing else is done. A new one gets a status, which shows
+// that there is a manager.
+func (s *session) paused(ctx context.Context) error {
+	if s.t.Status.ObservedGeneration < 0 {
+		next := s.t.Status.DeepCopy()
+		s.set(next, v1alpha1.ConditionReady, metav1.ConditionFalse, reasonPaused, "the Transform has the label "+v1alpha1.LabelPaused+"; remove it to go on")
+		s.observed(next)
+		if err := s.writeStatus(ctx, next); err != nil {
+			return err
+		}
+	}
+	return s.list(ctx)
 }
 
 // addFinalizer writes the finalizer. The update of the Transform has it reconciled again.

@@ -301,9 +301,14 @@ func TestKindChanged(t *testing.T) {
 	b.create(b.transform("box", b.appModule(`text: string`), func(t *v1alpha1.Transform) { t.Spec.Kind, t.Spec.Plural = "Box", "boxs" }))
 	b.ready("box")
 	b.edit("box", func(t *v1alpha1.Transform) { t.Spec.Plural = "" })
+	b.ready("box")
+	if crd := b.crd("boxs." + b.group); crd == nil || crd.Spec.Names.Plural != "boxs" {
+		t.Errorf("the CRD: %v", crd)
+	}
+	b.edit("box", func(t *v1alpha1.Transform) { t.Spec.Plural = "crates" })
 	b.blocked("box", "CRDGenerated", "KindChanged", "CustomResourceDefinition boxs."+b.group+
-		" has the plural boxs for Box, not boxes, and can't be renamed; set spec.plural to boxs to keep it")
-	if b.crd("boxs."+b.group) == nil || b.crd("boxes."+b.group) != nil {
+		" has the plural boxs for Box, not crates, and can't be renamed; set spec.plural to boxs to keep it")
+	if b.crd("boxs."+b.group) == nil || b.crd("boxes."+b.group) != nil || b.crd("crates."+b.group) != nil {
 		t.Error("the CRD was renamed")
 	}
 	b.edit("box", func(t *v1alpha1.Transform) { t.Spec.Plural = "boxs" })
@@ -336,7 +341,11 @@ func TestPaused(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.CueRef.Ref = b.appModule(`text: string, more?: int`) })
-	// The manager handles this Transform after the paused one.
+	b.create(b.transform("new", b.appModule(`text: string`), func(t *v1alpha1.Transform) {
+		t.Spec.Kind, t.Labels = "New", map[string]string{v1alpha1.LabelPaused: "true"}
+	}))
+	b.blocked("new", "Ready", "Paused", "the Transform has the label pequod.io/paused; remove it to go on")
+	// The manager handles this Transform after the paused ones.
 	b.create(b.transform("last", b.appModule(`text: string`), func(t *v1alpha1.Transform) { t.Spec.Kind = "Last" }))
 	b.ready("last")
 	if now := b.crd(crd.Name); now.ResourceVersion != crd.ResourceVersion {

@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/operator/definitions"
 	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/roles"
 	"github.com/pequod-io/pequod/operator/worker"
@@ -65,8 +66,28 @@ func (s *session) load(ctx context.Context) (*blocked, error) {
 	if err != nil {
 		return s.block(s.loadFailed(s.t, err, p.failures)), nil
 	}
+	if loaded, err = s.named(ctx, loaded); err != nil {
+		return nil, err
+	}
 	p.loaded, p.samples, p.rules, p.unknown, p.failures = loaded, nil, nil, nil, 0
 	return nil, nil
+}
+
+// named returns the platform with the plural of the CRD that exists, if the module gives none: earlier versions derived
+// other plurals from some kinds, and a CRD can't be renamed.
+func (s *session) named(ctx context.Context, loaded *worker.Loaded) (*worker.Loaded, error) {
+	old := s.t.Status.GeneratedCRD
+	if old == "" || old == loaded.CRD.Name || loaded.Names.Plural != v1alpha1.DefaultPlural(loaded.Names.Kind) {
+		return loaded, nil
+	}
+	live, err := s.definition(ctx, old)
+	if err != nil || live == nil || !definitions.Applied(live, s.t.Name) || live.Spec.Group != loaded.Names.Group || live.Spec.Names.Kind != loaded.Names.Kind {
+		return loaded, err
+	}
+	kept := *loaded
+	kept.CRD = loaded.CRD.DeepCopy()
+	kept.CRD.Name, kept.CRD.Spec.Names.Plural, kept.Names.Plural = old, live.Spec.Names.Plural, live.Spec.Names.Plural
+	return &kept, nil
 }
 
 // sample finds the samples of the module. Only those of a module that is not known are evaluated.

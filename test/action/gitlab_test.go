@@ -85,6 +85,7 @@ func TestGitLab(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		image, port, token, checksum string
+		base                         string
 		inputs                       map[string]string
 		code                         int
 		want, note                   string
@@ -96,13 +97,29 @@ func TestGitLab(t *testing.T) {
 		"a condition":    {image: "1.5.0", port: "8080", token: "secret", inputs: map[string]string{"fail-on": "restarts"}, code: 1, want: "comment=created", note: "1 to change"},
 		"nothing":        {image: "1.4.0", port: "8080", token: "secret", want: "comment=nothing"},
 		"hostile values": {image: "1.4.0", port: "8080", token: "secret", want: "comment=created", note: "3 to add"},
-		"stale output":   {image: "1.4.0", port: "8080", token: "secret", inputs: map[string]string{"check": "graphs\ncrds"}, code: 2, want: "comment=nothing"},
+		"stale output":   {image: "1.4.0", port: "8080", token: "secret", inputs: map[string]string{"check": "graphs\ncrds", "crds": "crds"}, code: 1, want: "1 file out of date", note: "1 to change"},
+		"no base":        {image: "1.4.0", port: "8080", token: "secret", inputs: map[string]string{"crds": "crds"}, base: "0123456789012345678901234567890123456789", code: 2, want: "set GIT_DEPTH: 0", problems: -1},
 		"a problem":      {image: "1.4.0", port: "70000", token: "secret", code: 2, want: "comment=created", note: "70000", problems: 1},
 		"wrong checksum": {image: "1.5.0", port: "8080", token: "secret", checksum: strings.Repeat("0", 64), code: 1, want: "FAILED", problems: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, "{}")
+			change := map[string]string{"apps/web.yaml": strings.NewReplacer("1.4.0", test.image, "8080", test.port).Replace(webYAML)}
+			if name == "hostile values" {
+				change["apps/evil.yaml"] = evilYAML
+			}
+			if name == "stale output" {
+				change["pequod.yaml"] = withCRDs
+			}
+			dir, base := checkout(t, j, change), "main"
+			if name == "stale output" {
+				commitOutput(t, j, dir)
+				writeFile(t, filepath.Join(dir, "apps", "web.yaml"), strings.Replace(webYAML, "1.4.0", "1.5.0", 1), 0o644)
+			}
+			if test.base != "" {
+				base = test.base
+			}
 			program := filepath.Join(j.dir, "bin", "pequod")
 			data := archive(t, readFile(t, program))
 			if err := os.Remove(program); err != nil { // the job installs it
@@ -119,16 +136,11 @@ func TestGitLab(t *testing.T) {
 			mux.HandleFunc("/v0.1.0/"+archiveName, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) })
 			server := httptest.NewServer(mux)
 			defer server.Close()
-			change := map[string]string{"apps/web.yaml": strings.NewReplacer("1.4.0", test.image, "8080", test.port).Replace(webYAML)}
-			if name == "hostile values" {
-				change["apps/evil.yaml"] = evilYAML
-			}
-			dir := checkout(t, j, change)
 			job := readComponent(t, test.inputs)
 			env := []string{
 				"PATH=" + os.Getenv("PATH"), "HOME=" + j.dir, "TMPDIR=" + j.dir, "PEQUOD_RELEASES=" + server.URL,
 				"GITLAB_CI=true", "CI_API_V4_URL=" + j.host.URL + "/gitlab", "GITLAB_TOKEN=" + test.token, "CI_PIPELINE_ID=5", "CI_PROJECT_ID=" + codehost.Project,
-				"CI_MERGE_REQUEST_IID=7", "CI_COMMIT_SHA=abc", "CI_MERGE_REQUEST_DIFF_BASE_SHA=main", "CI_JOB_URL=https://gitlab.example.com/-/jobs/1",
+				"CI_MERGE_REQUEST_IID=7", "CI_COMMIT_SHA=abc", "CI_MERGE_REQUEST_DIFF_BASE_SHA=" + base, "CI_JOB_URL=https://gitlab.example.com/-/jobs/1",
 			}
 			for name, value := range job.Variables {
 				env = append(env, name+"="+value)

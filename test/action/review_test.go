@@ -261,6 +261,11 @@ func TestChecks(t *testing.T) {
 	if out, code := j.script(t, dir, "review.sh"); code != 1 || !strings.Contains(out, "1 file out of date") {
 		t.Errorf("graphs that are out of date: exit code %d:\n%s", code, out)
 	}
+	j.env = append(j.env, "INPUT_BASE=origin/none")
+	out, code = j.script(t, dir, "review.sh")
+	if code != 2 || !strings.Contains(out, "crds: HEAD and origin/none have no common commit in this clone; set fetch-depth: 0 for actions/checkout") {
+		t.Errorf("a clone without the base: exit code %d:\n%s", code, out)
+	}
 	j.env = append(j.env, "INPUT_CHECK=CRDs")
 	if out, code := j.script(t, dir, "review.sh"); code != 2 || !strings.Contains(out, "check: CRDs: want graphs or crds") {
 		t.Errorf("an unknown check: exit code %d:\n%s", code, out)
