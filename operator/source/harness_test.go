@@ -219,7 +219,7 @@ func (r reconciles) Reconciled(outcome string, _ time.Duration) {
 		r.errors.Add(1)
 	}
 }
-func (r reconciles) ReconcileFailed(string)           {}
+func (r reconciles) ReconcileFailed(string) {}
 
 // serve is the server of the sources.
 func (b *env) serve(w http.ResponseWriter, r *http.Request) {
