@@ -22,7 +22,7 @@ func TestDefinitionDeleted(t *testing.T) {
 	t.Parallel()
 	const instances = 8
 	c, _ := deployed.Install(t)
-	start(t, c)
+	p := start(t, c)
 	c.Apply(t, webService(process.Namespace))
 	transformReady(t, c, "webservice", "True", "Succeeded")
 	name := func(i int) string { return fmt.Sprint("web", i) }
@@ -100,4 +100,29 @@ func TestDefinitionDeleted(t *testing.T) {
 		}
 		return nil
 	})
+
+	// Nobody runs, and the graphs are gone before the manager is back.
+	if code := p.Stop(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if err := definitions.Delete(t.Context(), "webservices.pequod.io", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		left, err := graphs.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, g := range left.Items {
+			if g.GetDeletionTimestamp() == nil {
+				return fmt.Errorf("graph %s isn't being deleted", g.GetName())
+			}
+			if _, err := graphs.Patch(ctx, g.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+		return nil
+	})
+	start(t, c)
+	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "webservice", "InstancesLost", "True", "DefinitionDeleted")
 }

@@ -93,12 +93,19 @@ func (s *session) lost(ctx context.Context, name string, live *apiextensionsv1.C
 		graphs++
 		return true, s.removeGraph(ctx, g)
 	})
-	if err != nil || graphs == 0 {
+	if err != nil {
 		return nil, err
 	}
-	s.Catalog.Delete(s.key) // the controller of the kind ends, and no graph is added
 	next := s.t.Status.DeepCopy()
-	if !apimeta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionInstancesLost) {
+	known := apimeta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionInstancesLost)
+	if graphs == 0 {
+		if known || next.Instances == nil || next.Instances.Total == 0 {
+			return nil, nil
+		}
+		graphs = next.Instances.Total // they are gone already, for example while no manager ran
+	}
+	s.Catalog.Delete(s.key) // the controller of the kind ends, and no graph is added
+	if !known {
 		s.set(next, v1alpha1.ConditionInstancesLost, metav1.ConditionTrue, reasonDefinitionDeleted, fmt.Sprintf(
 			"CustomResourceDefinition %s was deleted, and all instances with it; the objects of %d graphs stay in the cluster without one", name, graphs))
 	}
