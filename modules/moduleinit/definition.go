@@ -67,6 +67,20 @@ func NewDefinition(crd *apiextensionsv1.CustomResourceDefinition) (*Definition, 
 		}
 		rules, err = d.write(without)
 	}
+	for _, other := range crd.Spec.Versions {
+		if other.Name != v.Name && other.Served {
+			d.Notes = append(d.Notes, "version "+other.Name+" is left out, which is served, too; add it to #Versions")
+		}
+	}
+	if len(v.AdditionalPrinterColumns) > 0 {
+		d.Notes = append(d.Notes, "the columns of kubectl get are left out; add printerColumns to platform.cue")
+	}
+	if v.Subresources != nil && v.Subresources.Scale != nil {
+		d.Notes = append(d.Notes, "the subresource scale is left out; add scale to platform.cue")
+	}
+	if len(v.Schema.OpenAPIV3Schema.Properties["status"].Properties) > 0 {
+		d.Notes = append(d.Notes, "the fields of the status are left out; add #Status")
+	}
 	for _, r := range v.Schema.OpenAPIV3Schema.XValidations {
 		d.Notes = append(d.Notes, "the rule of CEL is left out, because it is about more than the spec: "+r.Rule)
 	}
