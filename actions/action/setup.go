@@ -73,7 +73,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	c, err := controller.New("action", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, 20*time.Second),
 	})
 	if err != nil {
 		return err

@@ -103,7 +103,7 @@ func Setup(mgr manager.Manager, o Options) (*Controller, error) {
 	}
 	c, err := controller.New("monitor", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, 20*time.Second),
 	})
 	if err == nil {
 		err = c.Watch(source.Kind(mgr.GetCache(), &v1alpha1.Monitor{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Monitor]{}))

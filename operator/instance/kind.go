@@ -91,7 +91,7 @@ func (k *kind) run(ctx context.Context) error {
 // with each failure.
 const (
 	minBackoff = 200 * time.Millisecond
-	maxBackoff = 5 * time.Minute
+	maxBackoff = 30 * time.Second
 )
 
 // trimmed removes from an instance the parts that aren't needed.

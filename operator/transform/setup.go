@@ -101,7 +101,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	// Fetches have a backoff of their own; this one is for requests to the API server.
 	c, err := controller.New("transform", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, 20*time.Second),
 	})
 	if err != nil {
 		return err

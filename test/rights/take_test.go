@@ -51,6 +51,9 @@ type world interface {
 // patience bounds how long a program may take to find out on a busy machine.
 const patience = 3 * time.Minute
 
+// longest is how long it may take to recover: the longest pause before another try is 30 seconds.
+const longest = 45 * time.Second
+
 // kept is a program that is started again when it ends, as a kubelet does.
 type kept struct {
 	start   func() *process.Process
@@ -118,7 +121,11 @@ func takeAway(t *testing.T, c *harness.Cluster, proxy *faults.Proxy, program *ke
 		set(t, c, r, true)
 		began := time.Now()
 		settle(tried)
-		t.Logf("recovered after %s", time.Since(began).Round(100*time.Millisecond))
+		took := time.Since(began).Round(100 * time.Millisecond)
+		t.Logf("recovered after %s", took)
+		if took > longest {
+			t.Errorf("without %s: recovered after %s; want at most %s", r, took, longest)
+		}
 	}
 	if tried == 0 {
 		t.Errorf("%s has no rights", account)
