@@ -7,8 +7,6 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -16,21 +14,6 @@ import (
 	"github.com/pequod-io/pequod/operator/definitions"
 	"github.com/pequod-io/pequod/operator/definitions/converting"
 )
-
-// definition returns a CRD of the cluster, or nil. The cache has only generated ones, so one
-// that it lacks is read from the API server.
-func (s *session) definition(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	key := types.NamespacedName{Name: name}
-	err := s.client.Get(ctx, key, crd)
-	if apierrors.IsNotFound(err) {
-		err = s.api.Get(ctx, key, crd)
-	}
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return crd, err
-}
 
 // define applies the CRD, unless it is not the Transform's or would break objects.
 func (s *session) define(ctx context.Context) (*blocked, error) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -164,3 +166,18 @@ const fieldManager = "pequod-manager"
 
 // isPaused reports whether nothing is written for the Transform and its instances.
 func (s *session) isPaused() bool { return s.t.Labels[v1alpha1.LabelPaused] == "true" }
+
+// definition returns a CRD of the cluster, or nil. The cache has only generated ones, so one
+// that it lacks is read from the API server.
+func (s *session) definition(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	key := types.NamespacedName{Name: name}
+	err := s.client.Get(ctx, key, crd)
+	if apierrors.IsNotFound(err) {
+		err = s.api.Get(ctx, key, crd)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return crd, err
+}
