@@ -3,6 +3,7 @@ package mcp
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/modules/cache"
@@ -14,7 +15,7 @@ func (r *runner) room(own string, also, programs []string) confine.Room {
 	room := confine.Room{
 		Read:    append(r.readable(), also...),
 		Write:   []string{own},
-		Run:     append([]string{r.program}, programs...),
+		Run:     slices.Concat([]string{r.program}, confine.Libraries, programs), // a build with cgo needs libraries
 		Network: r.network,
 	}
 	if cached, err := cache.FromEnvironment(os.LookupEnv); err == nil && cached.Dir != "" {

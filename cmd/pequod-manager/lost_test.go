@@ -101,7 +101,7 @@ func TestDefinitionDeleted(t *testing.T) {
 		return nil
 	})
 
-	// Nobody runs, and the graphs are gone before the manager is back.
+	// The graphs are removed while the manager is stopped.
 	if code := p.Stop(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -3,12 +3,11 @@
 // something else, the kernel refuses it. The limits hold for all that these processes start, and
 // can't be lifted.
 //
-// A [Room] is what is left to a process. Other systems and older kernels set no limits, or fewer;
-// [Missing] tells.
+// A [Room] lists what a process may still do. Other systems and older kernels enforce no limits, or
+// fewer. [Missing] returns which limits the kernel doesn't support.
 package confine
 
-// Room is what a process may do. With the zero value it may use the files that are open and the null device, and
-// nothing else.
+// Room lists the access of a process. The zero value permits only open files and the null device.
 type Room struct {
 	// Read are files and directories that may be read, the latter with all in them. Write may also be written and Run
 	// executed. A name that doesn't exist is left out.

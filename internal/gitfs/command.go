@@ -106,7 +106,8 @@ func Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// Programs are what git needs to run: its program, those that it consists of, and shared libraries.
+// Programs returns the files and directories that git must be able to execute: the git program, its
+// helper programs, and shared libraries.
 func Programs() []string {
 	all := slices.Concat(confine.Libraries, []string{"/usr/libexec/git-core"})
 	if program, err := exec.LookPath("git"); err == nil {
