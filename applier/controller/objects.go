@@ -18,6 +18,8 @@ import (
 type objects struct {
 	engine   *engine.Engine   // nil unless a run has one
 	snapshot *engine.Snapshot // nil unless the last run completed
+	// failedLists is the number of polls that the API server couldn't answer since one that it could.
+	failedLists int32
 	// changed is set if an observation calls for a run.
 	changed bool
 	// kept are observations for the engine of the run that is about to begin.
@@ -27,8 +29,6 @@ type objects struct {
 	// polled are the selections that can't be watched, the next one first.
 	polled []share.Selection
 	pollAt time.Time
-	// failedLists is the number of polls that the API server couldn't answer since one that it could.
-	failedLists int
 }
 
 // failedAgain records that the API server failed to list objects, and reports whether that
