@@ -29,6 +29,11 @@ func TestNarrow(t *testing.T) {
 		"* serviceaccounts get impersonate",
 		"* tokenreviews create",
 		"* subjectaccessreviews create",
+		"* serviceaccounts list watch", // who lacks rights is tried again when they come
+		"* roles list watch",
+		"* rolebindings list watch",
+		"* clusterroles list watch",
+		"* clusterrolebindings list watch",
 	}
 	got := bound(t, config.Applier, "pequod-applier")
 	if diff := cmp.Diff(want, got, anyOrder); diff != "" {

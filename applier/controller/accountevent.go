@@ -12,7 +12,7 @@ const (
 	accountAllowed                 // the account may not be used; [controller.retryRefused] tells
 	kubeConfigChanged              // the cluster of the objects can't be used; [driver.secretRead] tells
 	clusterKnown                   // it isn't known which cluster has the objects; [destination.whenKnown] tells
-	rightsGranted                  // the account may not read or write the graph's objects; nothing tells
+	rightsGranted                  // the account may not read or write the graph's objects; [rights] tells
 	objectsDeletable               // the graph's objects can't be deleted; nothing tells
 )
 
@@ -26,6 +26,9 @@ func (e accountEvent) happenedIn(o share.Observation) bool {
 	}
 	return false
 }
+
+// isRights reports whether the account lacks rights until then.
+func (e accountEvent) isRights() bool { return e == rightsGranted || e == accountDeleted }
 
 // awaitedBy returns the event of the account that ends a stall for a reason.
 func awaitedBy(reason string) accountEvent {

@@ -88,6 +88,7 @@ func (c *controller) runShared(ctx context.Context) error {
 	if c.AtRest != nil {
 		go c.noticeRest(ctx)
 	}
+	go c.rights.run(ctx)
 	c.destinations.begin(ctx)
 	if c.Shards != nil {
 		return c.runSharded(ctx)
@@ -190,6 +191,7 @@ func (c *controller) forget(d *driver) {
 	defer c.mu.Unlock()
 	if d.inbox.close() {
 		delete(c.drivers, d.key)
+		c.rights.drop(d)
 		c.forgotten.Broadcast()
 	}
 }

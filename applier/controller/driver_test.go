@@ -23,7 +23,7 @@ func offline(t *testing.T) *controller {
 	return &controller{drivers: map[types.NamespacedName]*driver{}, queue: queue, services: services{
 		Options: Options{Metrics: noMetrics{}, Resync: time.Hour, Clock: systemClock{}}, log: logr.Discard(), now: time.Now,
 		share:    share.New(share.Options{Requests: 100, Steps: 4, Log: logr.Discard()}),
-		progress: newProgress(),
+		progress: newProgress(), rights: newRights(nil, Options{}, time.Now),
 	}}
 }
 

@@ -210,6 +210,9 @@ func (d *driver) waitForResync(now time.Time, awaits accountEvent) (time.Time, b
 		if awaits == accountDeleted {
 			d.await(awaits)
 		}
+		if awaits.isRights() {
+			d.rights.await(d, d.run.began)
+		}
 	} else if d.retries.resyncDue(now) {
 		d.restart()
 		d.wake()

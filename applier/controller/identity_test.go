@@ -270,6 +270,46 @@ func narrowTo(t *testing.T, verbs ...string) *env {
 	return b
 }
 
+// A graph whose account lacks rights goes on when a role or binding gives them, also long
+// after it has failed.
+func TestRightsComeLate(t *testing.T) {
+	t.Parallel()
+	for kind, late := range map[string]string{
+		"RoleBinding":        `roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}, SUBJECTS`,
+		"Role":               `rules: [{apiGroups: [""], resources: [configmaps], verbs: ["*"]}]`,
+		"ClusterRoleBinding": `roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}, SUBJECTS`,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			b := idle(t, harness.Start(t))
+			b.options.Clock = scaled{time.Now(), 1. / factor} // nothing is tried again in time
+			if err := b.Client.RbacV1().RoleBindings(b.Namespace).Delete(t.Context(), "pequod", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			subjects := `subjects: [{kind: ServiceAccount, name: pequod, namespace: ` + b.Namespace + `}]`
+			b.Apply(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: empty}, `+
+				`roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: late}, `+subjects+`}`)
+			b.start(b.Config)
+			b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+			b.until("web", condition("Stalled", "True", "Forbidden", "pequod rbac generate"))
+			name := "late"
+			if kind == "ClusterRoleBinding" {
+				name = b.Unique("late")
+				t.Cleanup(func() {
+					_ = b.Client.RbacV1().ClusterRoleBindings().Delete(b.background(), name, metav1.DeleteOptions{})
+				})
+			}
+			b.eventually("the graph is ready", func(ctx ctx) bool {
+				// What changes before the watches are open isn't noticed.
+				b.Apply(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: `+kind+`, metadata: {name: `+name+`, annotations: {try: `+b.Unique("try")+`}}, `+
+					strings.ReplaceAll(late, "SUBJECTS", subjects)+`}`)
+				rg, err := b.get(ctx, "web")
+				return err == nil && isReady(rg) == nil
+			})
+		})
+	}
+}
+
 // When a namespace is deleted, its graphs are deleted, too, even if their account lost
 // its rights first.
 func TestNamespaceIsDeleted(t *testing.T) {

@@ -117,6 +117,9 @@ func (r *retries) resyncDue(now time.Time) bool {
 	return true
 }
 
+// lacksRights reports whether a graph that lacks rights is scheduled to be tried again.
+func (r *retries) lacksRights() bool { return !r.resyncAt.IsZero() && r.cause.isRights() }
+
 // earliest returns the earlier of two times; zero means never.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {

@@ -19,6 +19,7 @@ type services struct {
 	own    *cluster.Client // acts as the applier itself
 	graphs *graphs.Client
 	share  *share.Share
+	rights *rights
 	// destinations are the clusters of graphs whose objects aren't in their own cluster.
 	destinations *destinations
 	events       events.EventRecorder

@@ -67,6 +67,7 @@ func Setup(mgr manager.Manager, o Options) error {
 			return stored.New(client.REST()).Index(ctx, namespace)
 		},
 	})
+	c.rights = newRights(own, o, c.now)
 	c.destinations = newDestinations(mgr.GetConfig(), c.share)
 	built, err := ctrl.New("resourcegraph", mgr, ctrl.Options{
 		MaxConcurrentReconciles: 1, Reconciler: c, SkipNameValidation: new(true),
