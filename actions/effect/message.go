@@ -35,8 +35,8 @@ type order struct {
 // decide returns what a message asks for. An error means that the message is refused.
 func decide(spec *v1alpha1.ReceiverSpec, m source.Message, now time.Time) (order, error) {
 	o := order{key: m.ID, keep: defaultKeep, vars: vars(m)}
-	if m.Size > source.MaxBody { // queues have limits of their own
-		return o, fmt.Errorf("the body has %d bytes, more than %d", m.Size, source.MaxBody)
+	if m.Excess != "" { // queues have limits of their own
+		return o, errors.New(m.Excess)
 	}
 	if err := fresh(spec.Replay, o.vars, now); err != nil {
 		return o, err

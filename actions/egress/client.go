@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"k8s.io/utils/lru"
+
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 )
 
 // Limits of one request.
@@ -190,6 +192,9 @@ func (c *Client) send(ctx context.Context, r Request, u *url.URL, transport http
 	}
 	if len(body) > maxBody {
 		return nil, &Refused{fmt.Sprintf("the response is larger than %d bytes", maxBody)}
+	}
+	if err := jsonlimit.Check(body, jsonlimit.Message); err != nil {
+		return nil, &Refused{"the response is too large: " + err.Error()}
 	}
 	return &Response{answer.StatusCode, answer.Header, body}, nil
 }

@@ -9,11 +9,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 )
 
 // MaxBody is the size of the largest body of a message in bytes.
@@ -31,10 +34,12 @@ type Message struct {
 	Digest string
 	// Size is the number of bytes of the body.
 	Size int
+	// Excess is why the body isn't decoded, or "".
+	Excess string
 }
 
-// New returns a message. Headers with credentials are left out, and a body larger than MaxBody isn't
-// decoded.
+// New returns a message. Headers with credentials are left out. A body that is larger than MaxBody, or
+// has more values than [jsonlimit.Message] allows, isn't decoded.
 func New(id string, headers http.Header, body []byte) Message {
 	sum := sha256.Sum256(body)
 	m := Message{ID: id, Headers: map[string]any{}, Digest: hex.EncodeToString(sum[:]), Size: len(body)}
@@ -44,6 +49,11 @@ func New(id string, headers http.Header, body []byte) Message {
 		}
 	}
 	if len(body) > MaxBody {
+		m.Excess = fmt.Sprintf("the body has %d bytes, more than %d", m.Size, MaxBody)
+		return m
+	}
+	if err := jsonlimit.Check(body, jsonlimit.Message); err != nil {
+		m.Excess = "the body is too large: " + err.Error()
 		return m
 	}
 	if err := utiljson.Unmarshal(body, &m.Body); err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/pequod-io/pequod/config"
 	hooks "github.com/pequod-io/pequod/operator/admission/serve"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/hostile"
 	"github.com/pequod-io/pequod/test/process"
 )
 
@@ -313,12 +313,15 @@ func TestHostileConnections(t *testing.T) {
 		code             int
 		text             string
 	}{
-		"garbage":       {hooks.GraphsPath, json, "\x00\xff{{{", http.StatusOK, `"allowed":false`},
-		"nothing":       {hooks.GraphsPath, json, "", http.StatusOK, `"allowed":false`},
+		"garbage":       {hooks.GraphsPath, json, "\x00\xff{{{", http.StatusBadRequest, "no JSON object"},
+		"YAML":          {hooks.GraphsPath, json, "request: {}", http.StatusBadRequest, "no JSON object"},
+		"nothing":       {hooks.GraphsPath, json, "", http.StatusBadRequest, "no JSON object"},
+		"no end":        {hooks.GraphsPath, json, "{", http.StatusOK, `"allowed":false`},
 		"no request":    {hooks.GraphsPath, json, `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}`, http.StatusOK, `"allowed":`},
-		"deep":          {hooks.GraphsPath, json, strings.Repeat("[", 1<<20), http.StatusOK, `"allowed":false`},
+		"deep":          {hooks.GraphsPath, json, strings.Repeat("[", 1<<20), http.StatusRequestEntityTooLarge, "more than 200 levels"},
+		"many values":   {hooks.GraphsPath, json, "[" + strings.Repeat("{},", 1<<20), http.StatusRequestEntityTooLarge, "more than 200000 values"},
 		"another type":  {hooks.GraphsPath, "text/plain", "{}", http.StatusOK, `"allowed":false`},
-		"10 MB":         {hooks.GraphsPath, json, strings.Repeat("x", 10<<20), http.StatusOK, "request entity is too large"},
+		"10 MB":         {hooks.GraphsPath, json, strings.Repeat("x", 10<<20), http.StatusRequestEntityTooLarge, "more than 7 MiB"},
 		"another path":  {"/", json, "{}", http.StatusNotFound, ""},
 		"a longer path": {hooks.GraphsPath + "/../../etc/passwd", json, "{}", http.StatusNotFound, ""},
 	} {
@@ -326,7 +329,7 @@ func TestHostileConnections(t *testing.T) {
 			t.Errorf("%s: %d %.200s", name, code, text)
 		}
 	}
-	// No TLS, and connections that say nothing: more than requests may be in progress.
+	// No TLS.
 	plain, err := http.Get("http://" + h.Address + hooks.GraphsPath)
 	if err == nil {
 		plain.Body.Close()
@@ -334,13 +337,8 @@ func TestHostileConnections(t *testing.T) {
 	if err == nil && plain.StatusCode != http.StatusBadRequest {
 		t.Errorf("without TLS: %s", plain.Status)
 	}
-	for range 100 {
-		conn, err := net.Dial("tcp", h.Address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
+	hostile.Connect(t, p.Cmd.Process.Pid, hostile.Port{Address: h.Address, TLS: true, Paths: []string{hooks.GraphsPath}},
+		hostile.Port{Address: p.Metrics, TLS: true, Paths: []string{"/metrics"}}, hostile.Port{Address: p.Probes, Paths: []string{"/readyz"}})
 	if _, err := h.as(t, "root").Create(t.Context(), authored(t, "web", "", aConfigMap), metav1.CreateOptions{}); err != nil {
 		t.Errorf("after all that: %v", err)
 	}

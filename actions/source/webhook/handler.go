@@ -52,17 +52,18 @@ type refusal struct {
 }
 
 var (
-	notFound     = &refusal{http.StatusNotFound, "not found", "unknown", ""}
-	notAllowed   = &refusal{http.StatusMethodNotAllowed, "only POST is allowed", "method", ""}
-	unauthorized = &refusal{http.StatusUnauthorized, "unauthorized", "unauthorized", ""}
-	tooLarge     = &refusal{http.StatusRequestEntityTooLarge, "the body is larger than 1 MiB", "size", ""}
-	unreadable   = &refusal{http.StatusBadRequest, "the body can't be read", "body", ""}
-	tooMany      = &refusal{http.StatusTooManyRequests, "too many requests", "limit", "1"}
-	unavailable  = &refusal{http.StatusServiceUnavailable, "unavailable; send the request again", "", "5"}
-	failed       = &refusal{http.StatusInternalServerError, "the message has not had its effects; the Events of the Receiver say why", "", ""}
-	refused      = &refusal{http.StatusUnprocessableEntity, "the message is refused; the Events of the Receiver say why", "", ""}
-	refusedForm  = &refusal{http.StatusUnprocessableEntity, "the message is refused: it is a form; send it with the content type application/json", "", ""}
-	outdated     = &refusal{http.StatusConflict, "nothing is done: the message is older than the object; the Events of the Receiver name both times", "", ""}
+	notFound      = &refusal{http.StatusNotFound, "not found", "unknown", ""}
+	notAllowed    = &refusal{http.StatusMethodNotAllowed, "only POST is allowed", "method", ""}
+	unauthorized  = &refusal{http.StatusUnauthorized, "unauthorized", "unauthorized", ""}
+	tooLarge      = &refusal{http.StatusRequestEntityTooLarge, "the body is larger than 1 MiB", "size", ""}
+	tooManyValues = &refusal{http.StatusRequestEntityTooLarge, "the body has more than 50,000 values, or 200 levels", "size", ""}
+	unreadable    = &refusal{http.StatusBadRequest, "the body can't be read", "body", ""}
+	tooMany       = &refusal{http.StatusTooManyRequests, "too many requests", "limit", "1"}
+	unavailable   = &refusal{http.StatusServiceUnavailable, "unavailable; send the request again", "", "5"}
+	failed        = &refusal{http.StatusInternalServerError, "the message has not had its effects; the Events of the Receiver say why", "", ""}
+	refused       = &refusal{http.StatusUnprocessableEntity, "the message is refused; the Events of the Receiver say why", "", ""}
+	refusedForm   = &refusal{http.StatusUnprocessableEntity, "the message is refused: it is a form; send it with the content type application/json", "", ""}
+	outdated      = &refusal{http.StatusConflict, "nothing is done: the message is older than the object; the Events of the Receiver name both times", "", ""}
 )
 
 // paths is the form of all paths.
@@ -161,7 +162,11 @@ func (h *Handler) deliver(ctx context.Context, r *v1alpha1.Receiver, header http
 		body = payload(body)
 	}
 	form = form && !json.Valid(body) // curl -d says that JSON is a form
-	err := h.Deliver(ctx, r, source.New(id(hook.Type, header), header, body))
+	message := source.New(id(hook.Type, header), header, body)
+	if message.Excess != "" {
+		return tooManyValues
+	}
+	err := h.Deliver(ctx, r, message)
 	if err == nil {
 		return nil
 	}

@@ -20,13 +20,9 @@ import (
 	"github.com/pequod-io/pequod/operator/worker"
 )
 
-const (
-	// maxRequest is the greatest size of a request. API servers convert a whole list at once.
-	maxRequest = 64 << 20
-	// chunk is the number of instances that are converted in one evaluation, so that a long list
-	// of one kind doesn't hold up requests that arrive later.
-	chunk = 50
-)
+// chunk is the number of instances that are converted in one evaluation, so that many of one kind
+// don't hold up requests that arrive later. API servers send one, also for each object of a list.
+const chunk = 50
 
 // Converter converts instances, in their order, with the module of an entry.
 type Converter interface {
@@ -40,9 +36,9 @@ type Webhook struct {
 	Converter Converter
 }
 
-// ServeHTTP answers one review.
+// ServeHTTP answers one review, whose size and values the caller has bounded.
 func (w *Webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	data, err := io.ReadAll(http.MaxBytesReader(out, r.Body, maxRequest))
+	data, err := io.ReadAll(r.Body)
 	review := &apiextensionsv1.ConversionReview{}
 	if err == nil {
 		err = json.Unmarshal(data, review)
@@ -70,25 +66,36 @@ func (w *Webhook) convert(ctx context.Context, request *apiextensionsv1.Conversi
 	if err != nil {
 		return nil, err
 	}
-	var instances []*unstructured.Unstructured
-	versions := []string{desired.Version}
-	for _, object := range request.Objects {
-		in := &unstructured.Unstructured{}
-		if err := utiljson.Unmarshal(object.Raw, &in.Object); err != nil {
-			return nil, fmt.Errorf("reading an object: %w", err)
-		}
-		if gvk := in.GroupVersionKind(); gvk.Group != desired.Group || len(instances) > 0 && gvk.Kind != instances[0].GetKind() {
-			return nil, fmt.Errorf("%s is not of the kind that is converted to %s", gvk, desired)
-		}
-		instances, versions = append(instances, in), append(versions, in.GroupVersionKind().Version)
-	}
-	if len(instances) == 0 {
+	if len(request.Objects) == 0 {
 		return nil, nil
 	}
-	kind := schema.GroupKind{Group: desired.Group, Kind: instances[0].GetKind()}
+	// The kind decides whether the objects are decoded: every Pod can connect.
+	var of metav1.TypeMeta
+	versions := []string{desired.Version}
+	for i, object := range request.Objects {
+		var found metav1.TypeMeta
+		if err := json.Unmarshal(object.Raw, &found); err != nil {
+			return nil, fmt.Errorf("reading an object: %w", err)
+		}
+		if i == 0 {
+			of = found
+		}
+		if gvk := found.GroupVersionKind(); gvk.Group != desired.Group || gvk.Kind != of.Kind {
+			return nil, fmt.Errorf("%s is not of the kind that is converted to %s", gvk, desired)
+		}
+		versions = append(versions, found.GroupVersionKind().Version)
+	}
+	kind := schema.GroupKind{Group: desired.Group, Kind: of.Kind}
 	entry := having(w.Platforms(kind), versions)
 	if entry == nil {
 		return nil, fmt.Errorf("no module of %s with the versions %s is loaded; try again", kind, text(versions))
+	}
+	instances := make([]*unstructured.Unstructured, len(request.Objects))
+	for i, object := range request.Objects {
+		instances[i] = &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal(object.Raw, &instances[i].Object); err != nil {
+			return nil, fmt.Errorf("reading an object: %w", err)
+		}
 	}
 	var all []runtime.RawExtension
 	for some := range slices.Chunk(instances, chunk) {

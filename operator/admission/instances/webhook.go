@@ -68,17 +68,21 @@ func (w *Webhook) Handle(ctx context.Context, request admission.Request) admissi
 	if request.SubResource != "" || request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return admission.Allowed("")
 	}
+	kind := schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}
+	entry := w.Platform(kind)
+	if entry == nil {
+		return serve.Unavailable("the module of " + kind.String() + " is not loaded yet")
+	}
 	instance := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal(request.Object.Raw, &instance.Object); err != nil {
 		return admission.Errored(http.StatusBadRequest, fmt.Errorf("reading the instance: %w", err))
 	}
+	gvk := instance.GroupVersionKind()
+	if gvk.GroupKind() != kind {
+		return admission.Errored(http.StatusBadRequest, fmt.Errorf("%s is not a %s", gvk.GroupKind(), kind))
+	}
 	// An object that is being created has no namespace of its own yet, and perhaps no name.
 	instance.SetNamespace(request.Namespace)
-	gvk := instance.GroupVersionKind()
-	entry := w.Platform(gvk.GroupKind())
-	if entry == nil {
-		return serve.Unavailable("the module of " + gvk.GroupKind().String() + " is not loaded yet")
-	}
 	problems, err := w.validate(ctx, Version(entry, instance), instance)
 	switch {
 	case err != nil:

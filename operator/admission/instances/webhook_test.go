@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -85,6 +87,7 @@ func request(t *testing.T, kind, name, text string) admission.Request {
 	}
 	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Namespace: "shop", Name: name, Object: runtime.RawExtension{Raw: raw},
+		Kind: metav1.GroupVersionKind{Group: "pequod.io", Version: "v1", Kind: kind},
 	}}
 }
 
@@ -116,6 +119,11 @@ func TestResponses(t *testing.T) {
 	r := w.Handle(t.Context(), request(t, "App", "web", "many"))
 	if lines := strings.Split(r.Result.Message, "\n"); len(lines) != 11 || lines[10] != "2 more problems" {
 		t.Errorf("%q", lines)
+	}
+	other := request(t, "App", "web", "good")
+	other.Kind.Kind = "Queue"
+	if r := w.Handle(t.Context(), other); r.Result.Code != http.StatusBadRequest {
+		t.Errorf("an object of another kind than the request: %+v", r.Result)
 	}
 	deletion := request(t, "App", "web", "wrong")
 	deletion.Operation = admissionv1.Delete
@@ -149,11 +157,9 @@ func TestBusy(t *testing.T) {
 	for i := range maxWaiting {
 		go func() { answers <- w.Handle(context.Background(), request(t, "App", fmt.Sprint(i), "good")) }()
 	}
-	for v.count.Load() < maxWaiting {
-		select {
-		case <-t.Context().Done():
+	for end := time.Now().Add(time.Minute); v.count.Load() < maxWaiting; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
 			t.Fatal("the requests don't begin")
-		default:
 		}
 	}
 	if r := w.Handle(t.Context(), request(t, "App", "more", "good")); r.Result.Code != http.StatusServiceUnavailable || !strings.Contains(r.Result.Message, "512 others") {

@@ -3,7 +3,7 @@
 //
 // [Setup] is the entry point. The package knows no webhooks: callers hand them over. What it
 // adds to controller-runtime's server are limits, because every Pod can connect to it: of the
-// time to send a request, and of the bytes of requests in progress (limit.go). It also lets a
+// time to send a request, and of the memory of requests in progress (limit.go). It also lets a
 // webhook fail instead of deciding (unavailable.go).
 package serve
 
@@ -111,12 +111,12 @@ func Setup(ctx context.Context, m manager.Manager, o Options) error {
 			c.GetCertificate = keeper.Certificate
 		}
 	}}})
-	room := newRoom()
+	room := newRoom(roomTimeout)
 	for path, handler := range o.Handlers {
-		server.Register(path, limit(room, roomTimeout, failing(handler)))
+		server.Register(path, room.limit(failing(handler)))
 	}
 	for path, handler := range o.Others {
-		server.Register(path, limit(room, roomTimeout, handler))
+		server.Register(path, room.limit(handler))
 	}
 	ready := func(r *http.Request) error {
 		if err := keeper.Ready(r); err != nil {

@@ -22,7 +22,7 @@ import (
 func TestUnavailable(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
 	answer := admission.Allowed("")
-	server := httptest.NewServer(limit(newRoom(), roomTimeout, failing(admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return answer }))))
+	server := httptest.NewServer(newRoom(roomTimeout).limit(failing(admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return answer }))))
 	defer server.Close()
 	for _, test := range []struct {
 		answer  admission.Response
@@ -53,9 +53,9 @@ func TestUnavailable(t *testing.T) {
 
 // TestLimit holds that many small requests are in progress at a time, and few large ones.
 func TestLimit(t *testing.T) {
-	const most = maxBytes / (maxRequest + overhead)
+	const most = largeDecoded / (copies * maxRequest)
 	release, entered := make(chan struct{}), make(chan struct{}, most+1)
-	server := httptest.NewServer(limit(newRoom(), 200*time.Millisecond, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(newRoom(200 * time.Millisecond).limit(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err == nil && r.URL.Path == "/large" {
 			entered <- struct{}{}
 			select {
