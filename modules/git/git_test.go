@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -276,4 +277,38 @@ func TestHang(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestDrip checks that a server can't hold a command by sending a byte now and then.
+func TestDrip(t *testing.T) {
+	r := newRepository(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "git-upload-pack") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
+			for r.Context().Err() == nil {
+				fmt.Fprint(w, "0")
+				w.(http.Flusher).Flush()
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+	})
+	_, host := sshgit.NewKey(t)
+	userKey, user := sshgit.NewKey(t)
+	block, err := ssh.MarshalPrivateKey(userKey, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := sshgit.ServeDrip(t, host, user.PublicKey())
+	line := knownhosts.Line([]string{knownhosts.Normalize(addr)}, host.PublicKey())
+	for url, auth := range map[string]*Auth{
+		r.url: nil, "ssh://git@" + addr + "/shop.git": {Key: pem.EncodeToMemory(block), KnownHosts: []byte(line)},
+	} {
+		_, err := Fetch(t.Context(), parse(t, url, ""), Options{Auth: auth, answerTimeout: 500 * time.Millisecond})
+		if !oci.Causes(err, oci.Unavailable) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
 }

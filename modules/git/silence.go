@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"os"
 	"time"
 
 	"golang.org/x/net/proxy"
@@ -23,7 +24,8 @@ func init() {
 }
 
 // impatient connects as the library does without a proxy, which is by that of the environment if
-// there is one. It ends connections on which no byte arrives for this time.
+// there is one. It ends connections on which no byte arrives for this time, or less than
+// [oci.LeastRate] over twice of it.
 type impatient time.Duration
 
 // Dial implements proxy.Dialer.
@@ -37,21 +39,35 @@ func (i impatient) DialContext(ctx context.Context, network, address string) (ne
 	if err != nil {
 		return nil, err
 	}
-	return impatientConn{conn, time.Duration(i)}, nil
+	return &impatientConn{Conn: conn, limit: time.Duration(i)}, nil
 }
 
 // impatientConn is a connection whose reads and writes end limit after the last read began.
 type impatientConn struct {
 	net.Conn
 	limit time.Duration
+	// waited is how long reads took since the rate was measured last, and passed what they read.
+	// One goroutine reads.
+	waited time.Duration
+	passed int
 }
 
 // Read implements net.Conn.
-func (c impatientConn) Read(p []byte) (int, error) {
-	if err := c.SetDeadline(time.Now().Add(c.limit)); err != nil {
+func (c *impatientConn) Read(p []byte) (int, error) {
+	if c.waited > 2*c.limit {
+		if float64(c.passed) < c.waited.Seconds()*oci.LeastRate {
+			return 0, os.ErrDeadlineExceeded
+		}
+		c.waited, c.passed = 0, 0
+	}
+	began := time.Now()
+	if err := c.SetDeadline(began.Add(c.limit)); err != nil {
 		return 0, err
 	}
-	return c.Conn.Read(p)
+	n, err := c.Conn.Read(p)
+	c.waited += time.Since(began)
+	c.passed += n
+	return n, err
 }
 
 // heard records the answers of a server during a fetch.

@@ -99,6 +99,9 @@ func About(ref Ref, err error) error {
 // ErrStalled is the error about a connection on which no byte arrives for too long.
 var ErrStalled = errors.New("no data for too long")
 
+// ErrSlow is the error about a connection on which less than [LeastRate] arrives.
+var ErrSlow = errors.New("less than 1 KiB of data in a second")
+
 // The other errors of our own round trippers.
 var (
 	errPlainHTTP = errors.New("plain HTTP is not allowed")
@@ -227,6 +230,8 @@ func (e *Error) connection(host string, err error) bool {
 		e.Hint = "check the address, the credentials and HTTPS_PROXY"
 	case errors.Is(err, ErrStalled):
 		e.Cause, e.Message = Unavailable, host+" stopped sending data"
+	case errors.Is(err, ErrSlow):
+		e.Cause, e.Message = Unavailable, host+" sends less than 1 KiB in a second"
 	case errors.As(err, &dns):
 		e.Cause, e.Message = Unavailable, fmt.Sprintf("cannot find host %s: %s", host, dns.Err)
 		e.Hint = "check its name and the network"
@@ -307,12 +312,12 @@ func (e *Error) plain(host string, err error) bool {
 }
 
 // GivenUp returns an error about a request that [Repeating] gave up because the host limits
-// requests, sends nothing or sends a page for people, or nil for any other error.
+// requests, sends nothing, too little or a page for people, or nil for any other error.
 func GivenUp(host string, err error) *Error {
 	var limited *limitedError
 	e := &Error{Err: err}
 	if errors.As(err, &limited) && e.answer(host, err, nil) ||
-		(errors.Is(err, ErrStalled) || errors.Is(err, errPage)) && e.connection(host, err) {
+		(errors.Is(err, ErrStalled) || errors.Is(err, ErrSlow) || errors.Is(err, errPage)) && e.connection(host, err) {
 		return e
 	}
 	return nil

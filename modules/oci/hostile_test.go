@@ -334,6 +334,38 @@ func TestStall(t *testing.T) {
 	}
 }
 
+// dripping returns the place of a registry that answers some requests with a byte now and then.
+func dripping(t *testing.T, path string) string {
+	place, _ := serve(t, func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.Contains(r.URL.Path, path) {
+			return false
+		}
+		if path == "/manifests/" {
+			w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+			w.Header().Set("Content-Length", "1000000")
+		}
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, " ")
+			w.(http.Flusher).Flush()
+			time.Sleep(20 * time.Millisecond)
+		}
+		return true
+	})
+	return place
+}
+
+// TestDrip checks that a registry can't hold a command by sending a byte now and then.
+func TestDrip(t *testing.T) {
+	for _, path := range []string{"/manifests/", "/blobs/"} {
+		place := dripping(t, path)
+		c := client(t, oci.WithTiming(oci.Options{}, noWait, 500*time.Millisecond))
+		err := pull(t.Context(), c, parse(t, place+":v1.0.0"))
+		if !oci.Causes(err, oci.Unavailable) || !strings.Contains(err.Error(), " sends less than 1 KiB in a second; ") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 // TestRedirectKeepsCredentials checks that a redirect to another host works and gets no
 // credentials, whether the registry uses passwords or tokens.
 func TestRedirectKeepsCredentials(t *testing.T) {

@@ -25,6 +25,9 @@ const (
 	maxRedirects = 10
 	// stallTimeout ends a request that transfers no byte for that long.
 	stallTimeout = 30 * time.Second
+	// LeastRate is the number of bytes that have to pass in a second, on average over twice the time
+	// after which a request that transfers nothing is ended.
+	LeastRate = 1 << 10
 )
 
 // newTransport returns the transport of a client, from the network upwards: [guard]
@@ -43,8 +46,7 @@ func newTransport(o Options) (http.RoundTripper, error) {
 
 // Repeating returns a transport that sends requests through base as those of a [Client] are
 // sent: it repeats those that fail for a passing reason, and ends those that transfer no
-// byte for the time of patience. [GivenUp] explains
-// its errors.
+// byte for the time of patience, or less than [LeastRate]. [GivenUp] explains its errors.
 func Repeating(base http.RoundTripper, patience time.Duration) http.RoundTripper {
 	return &retry{inner: &stall{inner: noPages{base}, timeout: patience}, wait: wait}
 }
@@ -140,7 +142,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stall ends requests that transfer no byte in either direction for timeout.
+// stall ends requests that transfer no byte in either direction for timeout, or too few.
 type stall struct {
 	inner   http.RoundTripper
 	timeout time.Duration
@@ -150,7 +152,8 @@ type stall struct {
 func (s *stall) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	w := &watch{cancel: cancel, timeout: s.timeout}
-	w.timer = time.AfterFunc(s.timeout, func() { w.stalled.Store(true); cancel(ErrStalled) })
+	w.timer = time.AfterFunc(s.timeout, func() { w.end(ErrStalled) })
+	w.pace = time.AfterFunc(2*s.timeout, w.measure)
 	req = req.WithContext(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
 		req.Body = &watchedBody{ReadCloser: req.Body, watch: w}
@@ -161,27 +164,47 @@ func (s *stall) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, w.explain(err)
 	}
 	w.timer.Reset(s.timeout)
+	w.pace.Reset(2 * s.timeout)
 	resp.Body = &watchedBody{ReadCloser: resp.Body, watch: w, last: true}
 	return resp, nil
 }
 
-// watch is the timer of one request.
+// watch has the timers of one request.
 type watch struct {
 	cancel  context.CancelCauseFunc // of the context of the request
 	timer   *time.Timer
+	pace    *time.Timer // calls measure
 	timeout time.Duration
-	stalled atomic.Bool // the timer has ended the request
+	passed  atomic.Int64          // bytes since the last measure
+	ended   atomic.Pointer[error] // why a timer has ended the request
 }
 
 func (w *watch) stop() {
 	w.timer.Stop()
+	w.pace.Stop()
 	w.cancel(context.Canceled)
 }
 
-// explain returns ErrStalled if the timer caused err.
+// end ends the request.
+func (w *watch) end(why error) {
+	w.ended.CompareAndSwap(nil, &why)
+	w.cancel(why)
+}
+
+// measure ends the request if too few bytes have passed since the last call.
+func (w *watch) measure() {
+	window := 2 * w.timeout
+	if w.passed.Swap(0) < int64(window.Seconds()*LeastRate) {
+		w.end(ErrSlow)
+		return
+	}
+	w.pace.Reset(window)
+}
+
+// explain returns why a timer has ended the request, or err.
 func (w *watch) explain(err error) error {
-	if w.stalled.Load() {
-		return ErrStalled
+	if why := w.ended.Load(); why != nil {
+		return *why
 	}
 	return err
 }
@@ -198,6 +221,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		b.watch.timer.Reset(b.watch.timeout)
+		b.watch.passed.Add(int64(n))
 	}
 	if err != nil && err != io.EOF {
 		err = b.watch.explain(err)

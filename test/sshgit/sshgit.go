@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -41,6 +42,19 @@ func Serve(t testing.TB, host ssh.Signer, user ssh.PublicKey) string {
 func ServeSilence(t testing.TB, host ssh.Signer, user ssh.PublicKey) string {
 	t.Helper()
 	return serve(t, host, user, func(ssh.Channel, string) {})
+}
+
+// ServeDrip is as [Serve], but the server answers commands with a byte now and then.
+func ServeDrip(t testing.TB, host ssh.Signer, user ssh.PublicKey) string {
+	t.Helper()
+	return serve(t, host, user, func(c ssh.Channel, _ string) {
+		for next := "fff0"; ; next = "x" { // a line, with its length
+			if _, err := c.Write([]byte(next)); err != nil {
+				return // the client is gone
+			}
+			time.Sleep(200 * time.Millisecond) // a byte is a packet of some 40
+		}
+	})
 }
 
 // serve starts a server that calls run for each command.
