@@ -47,6 +47,9 @@ const (
 	// LabelTransform is the name of the Transform that a graph or a generated CRD
 	// comes from, shortened by [LabelValue].
 	LabelTransform = "pequod.io/transform"
+	// LabelTransformNamespace is the namespace of the Transform that a manager generated a CRD
+	// for. CRDs of earlier versions lack it.
+	LabelTransformNamespace = "pequod.io/transform-namespace"
 	// LabelInstance is the name of the instance that a graph was rendered from,
 	// shortened by [LabelValue].
 	LabelInstance = "pequod.io/instance"
@@ -94,6 +97,9 @@ const (
 	// AnnotationAdopt on an instance makes its graph adopt objects that exist, for all
 	// nodes, if its value is "true".
 	AnnotationAdopt = "pequod.io/adopt"
+	// AnnotationAdoptBy on a CRD names the Transform that may take it over, as NAMESPACE/NAME. It is
+	// the consent of whoever may change the CRD.
+	AnnotationAdoptBy = "pequod.io/adopt-by"
 	// AnnotationResumeRollout on a Transform resumes a halted rollout each time its value
 	// changes. The value is usually a timestamp, but it may be any string.
 	AnnotationResumeRollout = "pequod.io/resume-rollout"

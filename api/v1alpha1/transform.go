@@ -115,8 +115,9 @@ type TransformSpec struct {
 	// CRD. Orphan leaves the CRD, the instances and their graphs in the cluster.
 	CRDDeletionPolicy DeletionPolicy `json:"crdDeletionPolicy,omitempty"`
 	// adoptCRDs are the names of CRDs that the Transform may take over although it
-	// didn't create them, as PLURAL.GROUP. Without an entry, a CRD that exists is
-	// never changed.
+	// didn't create them, as PLURAL.GROUP. Each must also have the annotation
+	// pequod.io/adopt-by with the namespace and name of the Transform, such as
+	// pequod-system/webservice. Without both, a CRD that exists is never changed.
 	//
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=253

@@ -15,11 +15,29 @@ import (
 // FieldManager is the field manager of definitions that a manager applied.
 const FieldManager = "pequod-manager"
 
-// Applied reports whether a manager applied a definition for the Transform with the given
-// name. Transforms in different namespaces may have the same name; their status tells them
-// apart.
-func Applied(live *apiextensionsv1.CustomResourceDefinition, transform string) bool {
-	return live.Labels[v1alpha1.LabelTransform] == v1alpha1.LabelValue(transform) && appliedByManager(live)
+// Applied reports whether a manager applied a definition for a Transform. Definitions of earlier
+// versions don't name its namespace; its status then tells whether it is this one.
+func Applied(live *apiextensionsv1.CustomResourceDefinition, t *v1alpha1.Transform) bool {
+	namespace, named := live.Labels[v1alpha1.LabelTransformNamespace]
+	return live.Labels[v1alpha1.LabelTransform] == v1alpha1.LabelValue(t.Name) && appliedByManager(live) &&
+		(namespace == t.Namespace || !named && t.Status.GeneratedCRD == live.Name)
+}
+
+// Adoptable returns how a Transform may take over the definition of others, or "" if it may. Both
+// sides have to agree: the Transform by its spec, and whoever may change the definition by an
+// annotation.
+func Adoptable(live *apiextensionsv1.CustomResourceDefinition, t *v1alpha1.Transform) (how string) {
+	var missing []string
+	if !slices.Contains(t.Spec.AdoptCRDs, live.Name) {
+		missing = append(missing, "list it in spec.adoptCRDs")
+	}
+	if by := t.Namespace + "/" + t.Name; live.Annotations[v1alpha1.AnnotationAdoptBy] != by {
+		missing = append(missing, fmt.Sprintf("let its owner agree with 'kubectl annotate crd %s %s=%s'", live.Name, v1alpha1.AnnotationAdoptBy, by))
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return "to take it over, " + strings.Join(missing, ", and ")
 }
 
 // appliedByManager reports whether the field manager of the manager has applied fields. Others
@@ -33,6 +51,9 @@ func appliedByManager(live *apiextensionsv1.CustomResourceDefinition) bool {
 // Owner describes who made a definition, for the message of a refusal.
 func Owner(live *apiextensionsv1.CustomResourceDefinition) string {
 	if name := live.Labels[v1alpha1.LabelTransform]; name != "" && appliedByManager(live) {
+		if namespace := live.Labels[v1alpha1.LabelTransformNamespace]; namespace != "" {
+			name = namespace + "/" + name
+		}
 		return "it was generated for Transform " + name
 	}
 	var managers []string

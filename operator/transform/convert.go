@@ -4,8 +4,10 @@ import (
 	"context"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/definitions"
 )
@@ -14,7 +16,8 @@ import (
 // the webhook that has to convert its instances. Without it, the API server would read
 // instances of one version as those of another.
 func (s *session) desired(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, *blocked, error) {
-	crd := s.p.loaded.CRD
+	crd := s.p.loaded.CRD.DeepCopy()
+	metav1.SetMetaDataLabel(&crd.ObjectMeta, v1alpha1.LabelTransformNamespace, s.t.Namespace)
 	if !s.p.loaded.Converts || s.Conversion == nil {
 		return crd, nil, nil
 	}
@@ -25,7 +28,6 @@ func (s *session) desired(ctx context.Context) (*apiextensionsv1.CustomResourceD
 	if conversion == nil {
 		return nil, waiting(reasonNoWebhook, "the module converts between versions, and the webhook for it is not configured yet: see ValidatingWebhookConfiguration pequod-manager-webhook", 0), nil
 	}
-	crd = crd.DeepCopy()
 	crd.Spec.Conversion = conversion
 	return crd, nil, nil
 }
@@ -45,7 +47,7 @@ func (s *session) endConversion(ctx context.Context) error {
 		return nil
 	}
 	live, err := s.definition(ctx, s.t.Status.GeneratedCRD)
-	if err != nil || live == nil || !definitions.Applied(live, s.t.Name) {
+	if err != nil || live == nil || !definitions.Applied(live, s.t) {
 		return err
 	}
 	return client.IgnoreNotFound(definitions.EndConversion(ctx, s.client, live))

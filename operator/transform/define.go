@@ -3,7 +3,6 @@ package transform
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -35,7 +34,7 @@ func (s *session) define(ctx context.Context) (*blocked, error) {
 	if b, err := s.claim(ctx, desired.Name, live); b != nil || err != nil {
 		return b, err
 	}
-	if live != nil && definitions.Applied(live, s.t.Name) && definitions.Same(live, desired) {
+	if live != nil && definitions.Applied(live, s.t) && definitions.Same(live, desired) {
 		return s.wait(live), s.announce(ctx, nil)
 	}
 	// The changes are shown before anything is decided, so that a refused version can be
@@ -84,7 +83,7 @@ func (s *session) approved() bool {
 // fields away again.
 func (s *session) drifted(live, desired *apiextensionsv1.CustomResourceDefinition) bool {
 	resolved := s.t.Status.ResolvedCueRef
-	return resolved != nil && resolved.Digest == s.p.loaded.Module.Digest && definitions.Applied(live, s.t.Name) &&
+	return resolved != nil && resolved.Digest == s.p.loaded.Module.Digest && definitions.Applied(live, s.t) &&
 		(definitions.Edited(live) || converting.ByManager(live.Spec.Conversion) != converting.ByManager(desired.Spec.Conversion))
 }
 
@@ -131,10 +130,12 @@ func (s *session) claim(ctx context.Context, name string, live *apiextensionsv1.
 	case live == nil:
 	case !live.DeletionTimestamp.IsZero():
 		return waiting(reasonDeleting, "CustomResourceDefinition "+name+" is being deleted", time.Minute), nil
-	case !definitions.Applied(live, s.t.Name) && !slices.Contains(s.t.Spec.AdoptCRDs, name):
-		s.wake(s.claims.release(s.key, ""))
-		s.claims.watch(name, s.key)
-		return s.conflict(name, definitions.Owner(live)+"; to take it over, list it in spec.adoptCRDs"), nil
+	case !definitions.Applied(live, s.t):
+		if how := definitions.Adoptable(live, s.t); how != "" {
+			s.wake(s.claims.release(s.key, ""))
+			s.claims.watch(name, s.key)
+			return s.conflict(name, definitions.Owner(live)+"; "+how), nil
+		}
 	}
 	if s.t.Status.GeneratedCRD == name {
 		return nil, nil
@@ -172,7 +173,7 @@ func (s *session) keepsKind(ctx context.Context, name string) (*blocked, error) 
 		return nil, nil
 	}
 	live, err := s.definition(ctx, old)
-	if err != nil || live == nil || !definitions.Applied(live, s.t.Name) {
+	if err != nil || live == nil || !definitions.Applied(live, s.t) {
 		return nil, err
 	}
 	if desired := s.p.loaded.CRD.Spec; desired.Group == live.Spec.Group && desired.Names.Kind == live.Spec.Names.Kind {

@@ -85,7 +85,7 @@ func (s *session) orphans(ctx context.Context) (bool, error) {
 	}
 	if graph == "" {
 		live, err := s.definition(ctx, s.t.Status.GeneratedCRD)
-		if err != nil || live == nil || !definitions.Applied(live, s.t.Name) || !definitions.Established(live) {
+		if err != nil || live == nil || !definitions.Applied(live, s.t) || !definitions.Established(live) {
 			return false, err
 		}
 		if b, err := s.instancesExist(ctx, live); b == nil || err != nil {
@@ -139,7 +139,7 @@ func (s *session) removeGenerated(ctx context.Context) (*blocked, error) {
 func (s *session) removeDefinition(ctx context.Context) (*blocked, error) {
 	name := s.t.Status.GeneratedCRD
 	live, err := s.definition(ctx, name)
-	if err != nil || live == nil || !definitions.Applied(live, s.t.Name) {
+	if err != nil || live == nil || !definitions.Applied(live, s.t) {
 		return nil, err
 	}
 	if slices.ContainsFunc(s.generating(ctx, name), func(other v1alpha1.Transform) bool {

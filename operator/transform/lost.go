@@ -82,7 +82,7 @@ func definitionOf(ctx context.Context, cached client.Reader, rg *v1alpha1.Resour
 // block until they are gone: if the CRD existed again, they would look like graphs of instances
 // that were deleted by themselves.
 func (s *session) lost(ctx context.Context, name string, live *apiextensionsv1.CustomResourceDefinition) (*blocked, error) {
-	if s.t.Status.GeneratedCRD != name || live != nil && (live.DeletionTimestamp.IsZero() || !definitions.Applied(live, s.t.Name)) {
+	if s.t.Status.GeneratedCRD != name || live != nil && (live.DeletionTimestamp.IsZero() || !definitions.Applied(live, s.t)) {
 		return nil, nil
 	}
 	graphs := 0

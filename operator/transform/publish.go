@@ -159,7 +159,7 @@ func (s *session) list(ctx context.Context) error {
 // served reports whether a CRD of the Transform is served.
 func (s *session) served(ctx context.Context, name string) bool {
 	live, err := s.definition(ctx, name)
-	return err == nil && live != nil && live.DeletionTimestamp.IsZero() && definitions.Applied(live, s.t.Name) && definitions.Established(live)
+	return err == nil && live != nil && live.DeletionTimestamp.IsZero() && definitions.Applied(live, s.t) && definitions.Established(live)
 }
 
 // inPlace reports whether the CRD is served exactly as it should be.
@@ -169,6 +169,6 @@ func (s *session) inPlace(ctx context.Context) bool {
 		return false
 	}
 	live, err := s.definition(ctx, desired.Name)
-	return err == nil && live != nil && live.Name == s.t.Status.GeneratedCRD && definitions.Applied(live, s.t.Name) &&
+	return err == nil && live != nil && live.Name == s.t.Status.GeneratedCRD && definitions.Applied(live, s.t) &&
 		definitions.Same(live, desired) && definitions.Established(live)
 }

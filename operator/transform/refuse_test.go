@@ -228,7 +228,7 @@ spec:
       spec: {type: object, required: [text], properties: {text: {type: string}}}}}}}
 `)
 	b.create(b.transform("app", b.appModule(`text: string`)))
-	b.blocked("app", "CRDGenerated", "Conflict", "it was written by harness; to take it over, list it in spec.adoptCRDs")
+	b.blocked("app", "CRDGenerated", "Conflict", "it was written by harness; to take it over, list it in spec.adoptCRDs, and let its owner agree with 'kubectl annotate crd "+name+" pequod.io/adopt-by="+b.Namespace+"/app'")
 	if crd := b.crd(name); len(crd.Labels) > 0 {
 		t.Errorf("labels: %v", crd.Labels)
 	}
@@ -252,14 +252,31 @@ spec:
 	})
 	b.create(b.transform("app", b.appModule(`text: string`)))
 	b.blocked("app", "CRDGenerated", "Conflict", "it was written by harness")
+	// The Transform's own word isn't enough, and that of others neither.
 	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.AdoptCRDs = []string{name} })
+	b.blocked("app", "CRDGenerated", "Conflict", "to take it over, let its owner agree")
+	b.agree(name, "elsewhere/app")
+	b.blocked("app", "CRDGenerated", "Conflict", "to take it over, let its owner agree")
+	if crd := b.crd(name); crd.Labels[v1alpha1.LabelTransform] != "" {
+		t.Errorf("labels: %v", crd.Labels)
+	}
+	b.agree(name, b.Namespace+"/app")
 	b.ready("app")
-	if crd := b.crd(name); crd.Labels[v1alpha1.LabelTransform] != "app" {
+	if crd := b.crd(name); crd.Labels[v1alpha1.LabelTransform] != "app" || crd.Labels[v1alpha1.LabelTransformNamespace] != b.Namespace {
 		t.Errorf("labels: %v", crd.Labels)
 	}
 	// It is the Transform's from now on.
 	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.AdoptCRDs = nil })
 	b.ready("app")
+}
+
+// agree lets a Transform take over a CRD.
+func (b *env) agree(crd, transform string) {
+	b.t.Helper()
+	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, v1alpha1.AnnotationAdoptBy, transform)
+	if err := b.client.Patch(b.t.Context(), b.crd(crd), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // TestReserved refuses kinds in groups of Kubernetes and of Pequod.
@@ -356,10 +373,11 @@ func TestPaused(t *testing.T) {
 	}
 	// Instances are handled again even if the Transform isn't ready.
 	b.edit("app", func(t *v1alpha1.Transform) { t.Labels = nil })
-	b.blocked("app", "CRDGenerated", "Conflict", "it was generated for Transform other")
+	b.blocked("app", "CRDGenerated", "Conflict", "it was generated for Transform "+b.Namespace+"/other")
 	if e := b.catalog.Get(kind); e == nil || e.Paused {
 		t.Errorf("entry of the catalog: %+v", e)
 	}
+	b.agree(crd.Name, b.Namespace+"/app")
 	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.AdoptCRDs = []string{crd.Name} })
 	b.ready("app")
 	if now := b.crd(crd.Name); now.Labels[v1alpha1.LabelTransform] != "app" {

@@ -81,7 +81,7 @@ func (s *session) named(ctx context.Context, loaded *worker.Loaded) (*worker.Loa
 		return loaded, nil
 	}
 	live, err := s.definition(ctx, old)
-	if err != nil || live == nil || !definitions.Applied(live, s.t.Name) || live.Spec.Group != loaded.Names.Group || live.Spec.Names.Kind != loaded.Names.Kind {
+	if err != nil || live == nil || !definitions.Applied(live, s.t) || live.Spec.Group != loaded.Names.Group || live.Spec.Names.Kind != loaded.Names.Kind {
 		return loaded, err
 	}
 	kept := *loaded

@@ -129,8 +129,12 @@ func (w *Webhook) kind(ctx context.Context, t *v1alpha1.Transform) (problem.List
 		}
 		return refused("spec.kind", fmt.Sprintf("CustomResourceDefinition %s exists: Transform %s/%s generates it", name, other.Namespace, other.Name)), nil
 	}
-	if definitions.Applied(crd, t.Name) || slices.Contains(t.Spec.AdoptCRDs, name) {
+	if definitions.Applied(crd, t) {
 		return nil, nil
 	}
-	return refused("spec.kind", fmt.Sprintf("CustomResourceDefinition %s exists: %s; to take it over, list it in spec.adoptCRDs", name, definitions.Owner(crd))), nil
+	how := definitions.Adoptable(crd, t)
+	if how == "" {
+		return nil, nil
+	}
+	return refused("spec.kind", fmt.Sprintf("CustomResourceDefinition %s exists: %s; %s", name, definitions.Owner(crd), how)), nil
 }
