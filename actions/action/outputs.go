@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/actions/runs"
 	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -51,7 +53,7 @@ func (s *session) succeeded(ctx context.Context, o *executor.Observation) {
 		s.end(v1alpha1.RunFailed, err.Error(), true, time.Time{})
 		return
 	}
-	s.end(v1alpha1.RunSucceeded, o.Redact(o.Message), false, time.Time{})
+	s.end(v1alpha1.RunSucceeded, o.Message, false, time.Time{})
 }
 
 // evaluate reads the outputs of the last run again, because the spec has other ones. It begins
@@ -73,6 +75,7 @@ func (s *session) evaluate(ctx context.Context) {
 	case o.State != v1alpha1.RunSucceeded:
 		err = errors.New("the server no longer reports that the run has succeeded; request a reconciliation to run again")
 	default:
+		o.Publish()
 		var retry bool
 		if retry, err = s.reads(ctx, o, run); retry {
 			s.again(err.Error(), time.Time{})
@@ -88,7 +91,7 @@ func (s *session) reads(ctx context.Context, o *executor.Observation, run execut
 	if err != nil {
 		return false, err
 	}
-	data := maps.Clone(o.Data)
+	data := maps.Clone(o.Raw)
 	if o.Sensitive != nil {
 		data["sensitive"] = o.Sensitive
 	}
@@ -110,17 +113,17 @@ func (s *session) again(why string, notBefore time.Time) {
 
 // outputs evaluates the outputs of a run.
 func (s *session) outputs(o *executor.Observation, data map[string]any) (map[string]runtime.RawExtension, error) {
-	outputs, size := map[string]runtime.RawExtension{}, 0
+	outputs, size, redactor := map[string]runtime.RawExtension{}, 0, o.Redactor()
 	for _, name := range slices.Sorted(maps.Keys(s.a.Spec.Outputs)) {
 		value, err := expression.Eval(expression.Run(), string(s.a.Spec.Outputs[name]), data)
 		if err != nil {
-			return nil, fmt.Errorf("output %s: %s", name, o.Redact(err.Error()))
+			return nil, fmt.Errorf("output %s: %s", name, redactor.Text(err.Error()))
 		}
 		raw, err := json.Marshal(value)
 		if err != nil {
 			return nil, fmt.Errorf("output %s: %w", name, err)
 		}
-		if o.Leaks(string(raw)) {
+		if redactor.Leaks(string(raw)) || strings.Contains(string(raw), redact.Mark) {
 			return nil, fmt.Errorf("output %s has a value of a Secret; use sensitiveOutputs", name)
 		}
 		if size += len(raw); size > maxOutputs {

@@ -30,8 +30,8 @@ func (s *session) took(ctx context.Context, o *executor.Observation, err error) 
 
 // observed takes the state of a run into the status.
 func (s *session) observed(ctx context.Context, o *executor.Observation) {
-	r := s.next.Run
-	message := o.Redact(o.Message)
+	o.Publish()
+	r, message := s.next.Run, o.Message
 	runs.Progressed(s.next, r.State, o.ID, o.URL, message, s.now)
 	s.listed(o)
 	switch o.State {

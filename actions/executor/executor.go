@@ -104,8 +104,9 @@ type Observation struct {
 	Message string
 	// Permanent is set if the run failed for a reason that a repetition doesn't change.
 	Permanent bool
-	// Data has what expressions read, besides what every run has.
-	Data map[string]any
+	// Data has what expressions read, besides what every run has. [Observation.Publish] removes
+	// secrets. Raw is what it was before, which expressions of sensitive outputs read.
+	Data, Raw map[string]any
 	// Sensitive has what only the expressions of sensitive outputs read, as run.sensitive.
 	Sensitive map[string]any
 	// Plan is set while the run waits for approval.
@@ -116,8 +117,9 @@ type Observation struct {
 	Artifacts []v1alpha1.RunArtifact
 	// PollAfter is when to look again; 0 leaves that to the controller.
 	PollAfter time.Duration
-	// Secrets are values that must not leave the program.
-	Secrets []string
+	// Secrets are the credentials of the requests, and Values are others that must not leave the
+	// program either. Parts of the former may be told from them.
+	Secrets, Values []string
 }
 
 // ErrUnknown is the error of Find if it can't be found out whether a run has begun.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/pequod-io/pequod/actions/redact"
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/lazyregexp"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -14,10 +16,7 @@ import (
 // maxExcerpt is how much of a response an error quotes.
 const maxExcerpt = 300
 
-// minSecret is the length below which a value is too common to be searched for.
-const minSecret = 4
-
-const redacted = "[redacted]"
+const redacted = redact.Mark
 
 var (
 	addresses = lazyregexp.New(`https?://[^\s"'<>]+`)
@@ -99,26 +98,42 @@ func messages(value any) []string {
 	return all
 }
 
-// redact replaces secret values in a text. Longer ones come first, because one may be part of another.
-func redact(text string, secrets []string) string {
-	longest := slices.Clone(secrets)
-	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
-	for _, s := range longest {
-		if len(s) >= minSecret {
-			text = strings.ReplaceAll(text, s, redacted)
-		}
-	}
-	return text
-}
+// Redactor returns what keeps the secrets of an observation from readers.
+func (o *Observation) Redactor() *redact.Redactor { return redact.New(o.Secrets...).And(o.Values...) }
 
 // Redact replaces the secrets of an observation in a text.
-func (o *Observation) Redact(text string) string { return redact(text, o.Secrets) }
+func (o *Observation) Redact(text string) string { return o.Redactor().Text(text) }
 
-// Leaks reports whether a text has one of the secrets of an observation.
-func (o *Observation) Leaks(text string) bool { return redact(text, o.Secrets) != text }
+// Publish removes the secrets from all that is recorded. A server controls each of these strings. A
+// run whose name has a secret can't be recorded, so it counts as failed.
+func (o *Observation) Publish() {
+	r := o.Redactor()
+	if o.Raw == nil {
+		o.Raw = o.Data
+	}
+	if o.Data != nil {
+		o.Data = r.Value(o.Data).(map[string]any)
+	}
+	if r.Leaks(o.ID) {
+		o.ID, o.URL, o.Jobs, o.Artifacts, o.Plan = "", "", nil, nil, nil
+		o.State, o.Permanent, o.Message = v1alpha1.RunFailed, true, "the server's name of the run has a value of a Secret, which would be recorded"
+		return
+	}
+	o.URL, o.Message = r.Text(o.URL), r.Text(o.Message)
+	for i := range o.Jobs {
+		j := &o.Jobs[i]
+		j.Name, j.Status, j.Conclusion = r.Text(j.Name), r.Text(j.Status), r.Text(j.Conclusion)
+	}
+	for i := range o.Artifacts {
+		o.Artifacts[i].Name = r.Text(o.Artifacts[i].Name)
+	}
+	if o.Plan != nil {
+		o.Plan.Digest, o.Plan.Summary = r.Text(o.Plan.Digest), r.Text(o.Plan.Summary)
+	}
+}
 
 // Scrub returns one line of a text of a server, without the secrets and without what looks like a
 // credential.
-func Scrub(text string, secrets []string) string {
-	return source.OneLine(redact(scrub(text), secrets), maxExcerpt)
+func Scrub(text string, known *redact.Redactor) string {
+	return source.OneLine(known.Text(scrub(text)), maxExcerpt)
 }

@@ -1,6 +1,12 @@
 package executor
 
-import "testing"
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
 
 // TestExcerpt quotes servers without what may be a secret.
 func TestExcerpt(t *testing.T) {
@@ -26,11 +32,38 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// TestRedact leaves nothing of a secret that begins with another one.
-func TestRedact(t *testing.T) {
+// TestPublish leaves nothing of a credential in any string that a server controls.
+func TestPublish(t *testing.T) {
 	t.Parallel()
-	const text = "hunter2 and hunter2-of-production"
-	if got, want := redact(text, []string{"hunter2", "hunter2-of-production", "and"}), "[redacted] and [redacted]"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	const token = "tok-AAAABBBBCCCC-1234567890"
+	observe := func() *Observation {
+		return &Observation{
+			State: v1alpha1.RunRunning, ID: "7", URL: "https://ci/" + token, Message: "got " + token, Secrets: []string{token},
+			Data: map[string]any{"response": map[string]any{"body": map[string]any{"token": token}}},
+			Jobs: []v1alpha1.RunJob{{Name: token, Status: token, Conclusion: token}}, Artifacts: []v1alpha1.RunArtifact{{Name: "a-" + token}},
+			Plan: &v1alpha1.ActionPlan{Digest: token, Summary: "adds " + token},
+		}
+	}
+	public := func(o *Observation) string {
+		o.Secrets, o.Raw = nil, nil
+		text, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	o := observe()
+	o.Publish()
+	if o.Raw["response"].(map[string]any)["body"].(map[string]any)["token"] != token {
+		t.Errorf("raw: %v", o.Raw)
+	}
+	if text := public(o); strings.Contains(text, "AAAABBBB") || o.State != v1alpha1.RunRunning || o.ID != "7" {
+		t.Errorf("%s", text)
+	}
+	o = observe()
+	o.ID = "runs/" + token
+	o.Publish()
+	if text := public(o); strings.Contains(text, "AAAABBBB") || o.State != v1alpha1.RunFailed || !o.Permanent {
+		t.Errorf("%s", text)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/identity"
+	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -98,7 +99,7 @@ func (s Server) Call(ctx context.Context, run Run, r Request) (*Call, error) {
 		case errors.As(err, &unsent):
 			class = Retry
 		}
-		return nil, &Error{Class: class, After: after, Message: redact(fmt.Sprintf("%s %s: %v", r.Method, PublicURL(r.URL), err), secrets)}
+		return nil, &Error{Class: class, After: after, Message: redact.New(secrets...).Text(fmt.Sprintf("%s %s: %v", r.Method, PublicURL(r.URL), err))}
 	}
 	return &Call{response, r.URL, secrets}, nil
 }
@@ -118,7 +119,9 @@ func (s Server) header(ctx context.Context, run Run, r *v1alpha1.HTTPRequest) (h
 		for _, name := range slices.Sorted(maps.Keys(data)) {
 			value := strings.TrimSpace(string(data[name]))
 			header.Set(name, value)
-			secrets = append(secrets, value)
+			if redact.IsSecret(name) {
+				secrets = append(secrets, value)
+			}
 		}
 	}
 	if a := r.Auth; a != nil {
@@ -180,8 +183,14 @@ func encode(body any, header http.Header) ([]byte, error) {
 	return data, nil
 }
 
-// Data returns what expressions read of a response.
+// Data returns what expressions read of a response, without the credentials of the request, which the
+// server may repeat: what an expression yields is recorded, or decides on what is.
 func (c *Call) Data() map[string]any {
+	return redact.New(c.Secrets...).Value(c.Raw()).(map[string]any)
+}
+
+// Raw returns what expressions of sensitive outputs read of a response.
+func (c *Call) Raw() map[string]any {
 	headers := map[string]any{}
 	for name := range c.Header {
 		headers[strings.ToLower(name)] = c.Header.Get(name)
@@ -227,7 +236,7 @@ func (c *Call) Failure(want []int32, now time.Time) error {
 	if slices.Contains(want, int32(c.Status)) {
 		return nil
 	}
-	e := &Error{Class: Terminal, Message: redact(fmt.Sprintf("%s answers %d %s", PublicURL(c.URL), c.Status, excerpt(c.Body)), c.Secrets)}
+	e := &Error{Class: Terminal, Message: redact.New(c.Secrets...).Text(fmt.Sprintf("%s answers %d %s", PublicURL(c.URL), c.Status, excerpt(c.Body)))}
 	limited := c.Status == http.StatusForbidden && (c.Header.Get("Retry-After") != "" || c.Header.Get("X-Ratelimit-Remaining") == "0")
 	switch {
 	case c.Status == http.StatusTooManyRequests || limited:
@@ -247,7 +256,7 @@ func (c *Call) Gone() error {
 	if c.Status != http.StatusNotFound && c.Status != http.StatusGone {
 		return nil
 	}
-	return &Error{Class: Gone, Message: fmt.Sprintf("the run is gone: %s answers %d", PublicURL(c.URL), c.Status)}
+	return &Error{Class: Gone, Message: redact.New(c.Secrets...).Text(fmt.Sprintf("the run is gone: %s answers %d", PublicURL(c.URL), c.Status))}
 }
 
 // RetryAfter returns how long the server wants to be left alone, at most a day.

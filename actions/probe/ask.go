@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/actions/identity"
+	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -61,7 +62,9 @@ func Headers(ctx context.Context, secrets Secrets, m *v1alpha1.Monitor, ref *v1a
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		value := strings.TrimSpace(string(data[name]))
 		header.Set(name, value)
-		values = append(values, value)
+		if redact.IsSecret(name) {
+			values = append(values, value)
+		}
 	}
 	return header, values, nil
 }
@@ -89,19 +92,21 @@ func (r *reading) ask(ctx context.Context, client *egress.Client, base, host str
 		return nil, err
 	}
 	response, err := client.Do(ctx, request)
+	known := redact.New(r.secrets...)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("no answer within %s", r.timeout)
 	case err != nil:
-		return nil, errors.New(executor.Scrub(cause(err).Error(), r.secrets))
+		return nil, errors.New(executor.Scrub(cause(err).Error(), known))
 	case response.Header.Get("Content-Encoding") != "" && response.Header.Get("Content-Encoding") != "identity":
 		return nil, errors.New("the answer is compressed, which was not asked for")
 	}
 	data, err := answered(response)
 	if err != nil {
-		return nil, errors.New(executor.Scrub(err.Error(), r.secrets))
+		return nil, errors.New(executor.Scrub(err.Error(), known))
 	}
-	return data, nil
+	// The server may repeat its credentials, and the state is recorded.
+	return known.Value(data).(map[string]any), nil
 }
 
 // cause returns an error of the network without the address of this side, whose port differs from

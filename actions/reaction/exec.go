@@ -20,6 +20,7 @@ import (
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/monitor"
+	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -70,7 +71,7 @@ func (r *Reactor) exec(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.Ex
 	err = stream.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &out, Stderr: &out})
 	said := ""
 	if do.ReportOutput {
-		said = ": " + executor.Scrub(out.String(), nil)
+		said = ": " + executor.Scrub(out.String(), redact.New())
 	}
 	var exit utilexec.CodeExitError
 	switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/monitor"
 	"github.com/pequod-io/pequod/actions/probe"
+	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/actions/runs"
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/expression"
@@ -68,7 +69,7 @@ func (r *Reactor) http(ctx context.Context, m *v1alpha1.Monitor, do *v1alpha1.HT
 		if connection := (*net.OpError)(nil); do.URLSecretRef != nil && errors.As(err, &connection) {
 			err = connection.Err // without the IP address
 		}
-		return "", fmt.Errorf("%s %s: %w", method, shown, errors.New(executor.Scrub(err.Error(), secrets)))
+		return "", fmt.Errorf("%s %s: %w", method, shown, errors.New(executor.Scrub(err.Error(), redact.New().And(secrets...))))
 	case response.Status < 200 || response.Status > 299:
 		return "", fmt.Errorf("%s %s: answers %d", method, shown, response.Status)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/api/expression"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -154,7 +155,7 @@ func first(run executor.Run) (executor.Request, error) {
 // begun returns the observation of the first response of a run.
 func (e *Executor) begun(run executor.Run, c *executor.Call) (*executor.Observation, error) {
 	h := run.Request.HTTP
-	o := &executor.Observation{State: v1alpha1.RunRunning, Data: c.Data(), Secrets: c.Secrets}
+	o := &executor.Observation{State: v1alpha1.RunRunning, Data: c.Data(), Raw: c.Raw(), Secrets: c.Secrets}
 	switch {
 	case h.Poll != nil:
 		at, err := expression.String(expression.Run(), string(h.Poll.URL), run.Vars(o.Data))
@@ -174,6 +175,10 @@ func (e *Executor) begun(run executor.Run, c *executor.Call) (*executor.Observat
 	default:
 		o.State = v1alpha1.RunSucceeded
 		return o, nil
+	}
+	if strings.Contains(o.ID, redact.Mark) || o.Redactor().Leaks(o.ID) {
+		o.ID = ""
+		return failed(o, "the address to poll has a value of a Secret, which would be recorded"), nil
 	}
 	if signed(o.ID) {
 		return failed(o, "the address to poll has credentials in its query, which would be recorded"), nil
@@ -195,7 +200,7 @@ func (e *Executor) Observe(ctx context.Context, run executor.Run) (*executor.Obs
 	if err := c.Gone(); err != nil {
 		return nil, err
 	}
-	o := &executor.Observation{State: v1alpha1.RunRunning, ID: run.ID, URL: executor.PublicURL(run.ID), Data: c.Data(), Secrets: c.Secrets, PollAfter: c.RetryAfter(time.Now())}
+	o := &executor.Observation{State: v1alpha1.RunRunning, ID: run.ID, URL: executor.PublicURL(run.ID), Data: c.Data(), Raw: c.Raw(), Secrets: c.Secrets, PollAfter: c.RetryAfter(time.Now())}
 	if h.Poll == nil {
 		if c.Status == http.StatusAccepted {
 			return o, nil

@@ -89,7 +89,7 @@ func (e *Executor) succeeded(ctx context.Context, run executor.Run, name string,
 		"delete": result.Changes.Delete, "outputs": result.Changes.Outputs, "summary": result.Summary,
 	}}
 	o.Sensitive = values(result.Sensitive)
-	o.Secrets = runner.Strings(o.Sensitive)
+	o.Values = runner.Strings(o.Sensitive)
 	return false, nil
 }
 

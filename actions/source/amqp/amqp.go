@@ -23,6 +23,7 @@ import (
 	amqp091 "github.com/rabbitmq/amqp091-go"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/actions/source"
 )
 
@@ -141,21 +142,22 @@ func (o Options) connect(ctx context.Context) (*amqp091.Connection, *guard, erro
 	if !plain {
 		conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: uri.Host})
 	}
-	guard := &guard{Conn: conn}
+	guard := &guard{Conn: conn, known: redact.New(uri.Password)}
 	connection, err := amqp091.Open(guard, amqp091.Config{
 		SASL: []amqp091.Authentication{uri.PlainAuth()}, Vhost: uri.Vhost, Heartbeat: heartbeat, Locale: "en_US", FrameSize: frameSize,
 	})
 	if err != nil {
 		conn.Close()
-		return nil, nil, clean(err)
+		return nil, nil, guard.clean(err)
 	}
 	return connection, guard, nil
 }
 
-// clean returns an error without an address, which has credentials.
-func clean(err error) error {
+// clean returns an error without an address, which has credentials, and without the password, which the
+// broker may repeat.
+func (g *guard) clean(err error) error {
 	if known := (*amqp091.Error)(nil); errors.As(err, &known) {
-		return fmt.Errorf("the broker answers %d: %s", known.Code, known.Reason)
+		return errors.New(g.known.Text(fmt.Sprintf("the broker answers %d: %s", known.Code, known.Reason)))
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"sync/atomic"
+
+	"github.com/pequod-io/pequod/actions/redact"
 )
 
 // maxMessage is the size of the largest message in bytes that is received. It is the largest one
@@ -24,6 +26,8 @@ const (
 // guard ends a connection before the client library assembles a message that is too large.
 type guard struct {
 	net.Conn
+	// known has the password.
+	known *redact.Redactor
 	// head is the beginning of a frame, as far as it was read.
 	head []byte
 	// skip is the number of bytes until the next frame.
@@ -77,5 +81,5 @@ func (g *guard) cause(err error) error {
 	if refused := g.refused.Load(); refused != nil {
 		return *refused
 	}
-	return clean(err)
+	return g.clean(err)
 }

@@ -17,6 +17,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/pequod-io/pequod/actions/egress"
+	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/actions/source"
 )
 
@@ -105,7 +106,8 @@ func (q Queue) call(ctx context.Context, action string, body, answer any) error 
 		return fmt.Errorf("%s: %w", action, err)
 	}
 	if response.Status != http.StatusOK {
-		return fmt.Errorf("%s: the server answers %d%s", action, response.Status, typeOf(response.Body))
+		known := redact.New(credentials.SecretAccessKey, credentials.SessionToken)
+		return fmt.Errorf("%s: the server answers %d%s", action, response.Status, known.Text(typeOf(response.Body)))
 	}
 	if answer == nil {
 		return nil

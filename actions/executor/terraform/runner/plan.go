@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -101,8 +102,8 @@ func (p *program) outputs(ctx context.Context, r *Result) error {
 // leaks reports whether a value has that of a variable of a Secret. Encoders of JSON differ in the
 // characters that they escape, so each string is compared, too.
 func (p *program) leaks(value json.RawMessage) bool {
-	o := executor.Observation{Secrets: p.hidden}
-	return o.Leaks(string(value)) || slices.ContainsFunc(Strings(executor.Decode(value)), o.Leaks)
+	r := redact.New().And(p.hidden...)
+	return r.Leaks(string(value)) || slices.ContainsFunc(Strings(executor.Decode(value)), r.Leaks)
 }
 
 // Strings returns the strings in a JSON value, without the names of fields.

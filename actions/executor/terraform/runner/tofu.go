@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/actions/executor"
+	"github.com/pequod-io/pequod/actions/redact"
 )
 
 // failure is an error for people.
@@ -192,6 +193,5 @@ func (p *program) failed(command string, found []diagnostic, permanent bool) err
 
 // redact removes the values of variables that are secret.
 func (p *program) redact(text string) string {
-	o := executor.Observation{Secrets: p.hidden}
-	return o.Redact(text)
+	return redact.New().And(p.hidden...).Text(text)
 }
