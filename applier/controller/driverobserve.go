@@ -44,6 +44,10 @@ func (d *driver) observe(o share.Observation) {
 		} else if d.objects.snapshot != nil {
 			d.restart()
 		}
+	case o.Type == share.RightsChanged:
+		if d.retries.lacksRights() {
+			d.tryAgain()
+		}
 	case o.Type == share.Claimed:
 		if d.objects.engine != nil {
 			d.objects.engine.ForgetClaims()

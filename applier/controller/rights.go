@@ -26,7 +26,7 @@ type rights struct {
 
 	mu sync.Mutex
 	// waiting has the graphs that lack rights, and which changes they know: those until then.
-	waiting map[*driver]time.Time
+	waiting map[share.Graph]time.Time
 	// changed is when roles or bindings changed last while they were watched, by namespace. The
 	// empty one has those of the whole cluster.
 	changed map[string]time.Time
@@ -36,7 +36,7 @@ type rights struct {
 func newRights(client *cluster.Client, o Options, now func() time.Time) *rights {
 	return &rights{
 		client: client, namespace: o.Namespace, resync: o.Resync, now: now, wanted: make(chan struct{}, 1),
-		waiting: map[*driver]time.Time{}, changed: map[string]time.Time{},
+		waiting: map[share.Graph]time.Time{}, changed: map[string]time.Time{},
 	}
 }
 
@@ -49,26 +49,26 @@ const (
 	rightsDelay = 500 * time.Millisecond
 )
 
-// await makes d be tried again when rights change. If that happened after since, when its last
-// run began, it is tried again at once.
-func (r *rights) await(d *driver, since time.Time) {
+// await notifies g when rights change. If that happened after since, when its last
+// run began, it is notified at once.
+func (r *rights) await(g share.Graph, since time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting[d] = since
+	r.waiting[g] = since
 	select {
 	case r.wanted <- struct{}{}:
 	default:
 	}
-	if r.changedFor(d).After(since) {
+	if r.changedFor(g).After(since) {
 		r.ringSoon()
 	}
 }
 
 // drop ends await.
-func (r *rights) drop(d *driver) {
+func (r *rights) drop(g share.Graph) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.waiting, d)
+	delete(r.waiting, g)
 }
 
 // run watches whenever a graph waits, until ctx is done.
@@ -163,31 +163,24 @@ func (r *rights) ringSoon() {
 	}
 }
 
-// ring makes the graphs be tried again that wait for what has changed.
+// ring notifies the graphs that wait for what has changed.
 func (r *rights) ring() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ringing = false
-	for d, known := range r.waiting {
-		if changed := r.changedFor(d); changed.After(known) {
-			r.waiting[d] = changed
-			d.post(d.rightsChanged)
+	for g, known := range r.waiting {
+		if changed := r.changedFor(g); changed.After(known) {
+			r.waiting[g] = changed
+			g.Notify(share.Observation{Type: share.RightsChanged})
 		}
 	}
 }
 
-// changedFor returns when rights of the account of d may have changed. The caller holds r.mu.
-func (r *rights) changedFor(d *driver) time.Time {
-	there, everywhere := r.changed[d.key.Namespace], r.changed[""]
+// changedFor returns when rights of the account of g may have changed. The caller holds r.mu.
+func (r *rights) changedFor(g share.Graph) time.Time {
+	there, everywhere := r.changed[g.Owner().Namespace], r.changed[""]
 	if there.After(everywhere) {
 		return there
 	}
 	return everywhere
-}
-
-// rightsChanged makes another run begin if the graph lacks rights.
-func (d *driver) rightsChanged() {
-	if d.retries.lacksRights() {
-		d.tryAgain()
-	}
 }

@@ -33,6 +33,8 @@ const (
 	// the graph's account either, and ListFailed that the API server failed to list them.
 	ListRefused
 	ListFailed
+	// RightsChanged means that roles or bindings changed, so that the account may do more.
+	RightsChanged
 	// Claimed means that another graph lists an object that leaves this graph.
 	Claimed
 	// HistoryRewritten means that a list is older than what was seen before it: what
