@@ -124,6 +124,46 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
+// TestDialsWhatWasChecked connects to the address that was checked, and doesn't look the name up
+// again: the resolver of the system has another address for it.
+func TestDialsWhatWasChecked(t *testing.T) {
+	t.Parallel()
+	var reached atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	defer server.Close()
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	r := &rebinding{all: []string{"192.0.2.1", "192.0.2.1", "192.0.2.1"}} // nothing answers there
+	c := client(t, Options{Resolver: r, Timeout: 300 * time.Millisecond}, "http://localhost")
+	if response, err := c.Do(t.Context(), Request{Method: "GET", URL: "http://localhost:" + port}); err == nil {
+		t.Errorf("answered: %d", response.Status)
+	}
+	if reached.Load() > 0 {
+		t.Error("the local server was reached")
+	}
+}
+
+// TestTagsHaveOwners keeps the responses of polls apart by their credentials: a server may use one
+// ETag for what each client may see.
+func TestTagsHaveOwners(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"1"`)
+		if r.Header.Get("If-None-Match") == `"1"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		fmt.Fprint(w, "of "+r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+	c := client(t, Options{}, "127.0.0.0/8", "http://127.0.0.1")
+	for _, who := range []string{"a", "b", "a", "b"} {
+		response, err := c.Do(t.Context(), Request{Method: "GET", URL: server.URL, Header: http.Header{"Authorization": {who}}, Poll: true})
+		if err != nil || string(response.Body) != "of "+who {
+			t.Errorf("%s: %v, %v", who, response, err)
+		}
+	}
+}
+
 // TestForbidden refuses the API server although its network is allowed.
 func TestForbidden(t *testing.T) {
 	t.Parallel()

@@ -1,11 +1,13 @@
 package webhook
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha1"
 	"crypto/sha512"
 	"encoding/hex"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -75,5 +77,24 @@ func TestPath(t *testing.T) {
 	}
 	if !paths.MatchString(want) || paths.MatchString(want+"/") {
 		t.Error("the form of the path")
+	}
+}
+
+// secrets has one token.
+type secrets string
+
+func (s secrets) Secret(context.Context, string, string, string) (map[string][]byte, error) {
+	return map[string][]byte{"token": []byte(s)}, nil
+}
+
+// TestToken refuses tokens that can be guessed.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	r := &v1alpha1.Receiver{Spec: v1alpha1.ReceiverSpec{Source: v1alpha1.ReceiverSource{Webhook: &v1alpha1.WebhookSource{}}}}
+	for token, want := range map[string]bool{"": false, strings.Repeat("x", MinToken-1): false, strings.Repeat("x", MinToken): true} {
+		got, err := Token(t.Context(), secrets(token), r)
+		if (err == nil) != want || want && string(got) != token {
+			t.Errorf("%d bytes: %s, %v", len(token), got, err)
+		}
 	}
 }
