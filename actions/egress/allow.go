@@ -119,13 +119,14 @@ func (a Allowed) inNetwork(ip netip.Addr) bool {
 }
 
 // reserved are networks that are not public, and that netip doesn't know as such: shared and
-// special addresses of RFC 6890, and those that embed IPv4 addresses (NAT64, 6to4).
+// special addresses of RFC 6890, and those that embed IPv4 addresses (NAT64, 6to4). The metadata of
+// Azure has a public address, see learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16.
 func reserved() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 		netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
 		netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
-		netip.MustParsePrefix("fec0::/10"),
+		netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("168.63.129.16/32"),
 	}
 }
 

@@ -79,7 +79,7 @@ func TestAddresses(t *testing.T) {
 	}
 	for address, want := range map[string]bool{
 		"93.184.216.34": true, "2606:2800:220:1::1": true, "10.1.2.3": true, "::ffff:10.1.2.3": true,
-		"10.2.2.3": false, "127.0.0.1": false, "::1": false, "::ffff:127.0.0.1": false, "169.254.169.254": false,
+		"10.2.2.3": false, "127.0.0.1": false, "::1": false, "::ffff:127.0.0.1": false, "169.254.169.254": false, "168.63.129.16": false,
 		"192.168.1.1": false, "172.16.0.1": false, "100.64.0.1": false, "0.0.0.0": false, "fe80::1": false, "fd00::1": false,
 		"224.0.0.1": false, "255.255.255.255": false, "64:ff9b::a9fe:a9fe": false, "2002:7f00:1::": false,
 	} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -163,7 +164,7 @@ func (r *reconciler) pollOnce(ctx context.Context, a *v1alpha1.Receiver, state p
 		if err != nil {
 			return state, err
 		}
-		header.Set("Authorization", "Bearer "+string(token[p.Auth.TokenSecretRef.Key]))
+		header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token[p.Auth.TokenSecretRef.Key])))
 	}
 	feed := poll.Feed{
 		Request: egress.Request{Method: http.MethodGet, URL: p.URL, Header: header, CABundle: p.CABundle},

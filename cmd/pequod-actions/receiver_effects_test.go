@@ -228,7 +228,8 @@ func TestReceiverRefused(t *testing.T) {
 func TestReceiverPolls(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.Apply(t, hookRights+"---"+orders)
+	// As kubectl create secret --from-file makes it.
+	e.Apply(t, strings.Replace(hookRights, hookToken, `"`+hookToken+`\n"`, 1)+"---"+orders)
 	written := e.watchOrders(t)
 	var unchanged atomic.Int32
 	feed := newFeed(t, `[{"name": "a", "size": 1}, {"name": "b", "size": 99}, {"name": "c", "size": 3}]`, &unchanged)
@@ -236,7 +237,7 @@ func TestReceiverPolls(t *testing.T) {
 		return e.run(t, append(withoutLease, "--receiver-kinds=Order.shop.example.com")...)
 	}
 	p := start()
-	e.receiver(t, "feed", fmt.Sprintf("\n  source: {poll: {url: %s, every: 10s, items: body, key: item.name}}", feed)+applyOrder)
+	e.receiver(t, "feed", fmt.Sprintf("\n  source: {poll: {url: %s, auth: {tokenSecretRef: {name: hook, key: token}}, every: 10s, items: body, key: item.name}}", feed)+applyOrder)
 	e.receiving(t, "feed", "Receiving")
 	harness.Eventually(t, patience, func(context.Context) error {
 		if all, _ := written.counts(); all != 2 {
@@ -277,6 +278,10 @@ func TestReceiverPolls(t *testing.T) {
 func newFeed(t *testing.T, text string, unchanged *atomic.Int32) (url string) {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+hookToken {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		if r.Header.Get("If-None-Match") == `"1"` {
 			unchanged.Add(1)
 			w.WriteHeader(http.StatusNotModified)
