@@ -116,8 +116,8 @@ type TransformSpec struct {
 	CRDDeletionPolicy DeletionPolicy `json:"crdDeletionPolicy,omitempty"`
 	// adoptCRDs are the names of CRDs that the Transform may take over although it
 	// didn't create them, as PLURAL.GROUP. Each must also have the annotation
-	// pequod.io/adopt-by with the namespace and name of the Transform, such as
-	// pequod-system/webservice. Without both, a CRD that exists is never changed.
+	// pequod.io/adopt-by with the namespace and name of the Transform, as
+	// NAMESPACE/NAME. Without both, a CRD that exists is never changed.
 	//
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=253
