@@ -12,6 +12,7 @@ import (
 
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 )
 
 // rights tries the graphs again whose accounts lack rights, when roles or bindings change. It
@@ -120,20 +121,24 @@ func (r *rights) forgetIdle() bool {
 }
 
 // follow watches the objects of a selection until ctx is done. What was there before the first
-// list was there for the tries before it, which are soon repeated. Any later list is that of a
-// watch that has missed something.
+// list was there for the tries before it, which are soon repeated. Any later list also shows what
+// a watch has missed: the objects with newer versions.
 func (r *rights) follow(ctx context.Context, s cluster.Selection) {
-	none := func(*unstructured.Unstructured) bool { return false }
-	listed := false
+	newest := "" // version that was seen
+	missed := func(o *unstructured.Unstructured) (keep bool) {
+		if newest != "" && resourceversion.Older(newest, o.GetResourceVersion()) {
+			r.note(o.GetNamespace())
+		}
+		return false
+	}
 	for ctx.Err() == nil {
-		err := r.client.ListAndWatch(ctx, s, none, func(e cluster.Event) bool {
-			switch {
-			case e.Object != nil:
-				r.note(e.Object.GetNamespace())
-			case listed:
-				r.note("")
+		err := r.client.ListAndWatch(ctx, s, missed, func(e cluster.Event) bool {
+			if e.Listing != nil {
+				newest = e.Listing.ResourceVersion
+				return true
 			}
-			listed = true
+			newest = e.Object.GetResourceVersion()
+			r.note(e.Object.GetNamespace())
 			return true
 		})
 		pause := share.MaxPause
