@@ -66,7 +66,7 @@ func TestLimit(t *testing.T) {
 	})))
 	defer server.Close()
 	post := func(path string, size int) error {
-		response, err := http.Post(server.URL+path, "application/json", strings.NewReader(strings.Repeat("a", size)))
+		response, err := http.Post(server.URL+path, "application/json", strings.NewReader("{"+strings.Repeat("a", size-1)))
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,11 @@ func TestLimit(t *testing.T) {
 		go func() { results <- post("/large", maxRequest) }()
 	}
 	for range most {
-		<-entered
+		select {
+		case <-entered:
+		case err := <-results:
+			t.Fatalf("a large request has no room: %v", err)
+		}
 	}
 	if err := post("/large", maxRequest); err == nil || len(entered) > 0 {
 		t.Errorf("one large request more than %d isn't refused: %v", most, err)
