@@ -181,7 +181,7 @@ func TestOrphan(t *testing.T) {
 		t.Error("the platform is listed")
 	}
 	b.create(b.transform("other", b.appModule(`text: string`)))
-	b.blocked("other", "CRDGenerated", "Conflict", "it was generated for Transform app")
+	b.blocked("other", "CRDGenerated", "Conflict", "it was generated for Transform "+b.Namespace+"/app")
 	b.create(b.transform("app", b.appModule(`text: string`), orphan))
 	b.ready("app")
 

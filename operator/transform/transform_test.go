@@ -68,7 +68,7 @@ func TestReady(t *testing.T) {
 	if got.Status.GeneratedCRD != name || got.Status.ResolvedCueRef == nil {
 		t.Fatalf("status: %+v", got.Status)
 	}
-	// The CRD has the bytes that pequod crd generate prints, and nothing else.
+	// The CRD has the bytes that pequod crd generate prints, and the namespace of the Transform.
 	fetched, err := b.fetcher.Fetch(t.Context(), got)
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +79,10 @@ func TestReady(t *testing.T) {
 	}
 	live := b.crd(name)
 	live.ObjectMeta = metav1.ObjectMeta{Name: live.Name, Labels: live.Labels, Annotations: live.Annotations}
+	if got := live.Labels[v1alpha1.LabelTransformNamespace]; got != b.Namespace {
+		t.Errorf("namespace of the Transform: %q", got)
+	}
+	delete(live.Labels, v1alpha1.LabelTransformNamespace)
 	live.TypeMeta = loaded.CRD.TypeMeta
 	live.Spec.Conversion = nil // a default of the API server
 	printed, err := crdgen.Marshal(loaded.CRD)
