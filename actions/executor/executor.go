@@ -105,7 +105,7 @@ type Observation struct {
 	// Permanent is set if the run failed for a reason that a repetition doesn't change.
 	Permanent bool
 	// Data has what expressions read, besides what every run has. [Observation.Publish] removes
-	// secrets. Raw is what it was before, which expressions of sensitive outputs read.
+	// secrets from it. Raw still has them, and is only for expressions of sensitive outputs.
 	Data, Raw map[string]any
 	// Sensitive has what only the expressions of sensitive outputs read, as run.sensitive.
 	Sensitive map[string]any
@@ -118,7 +118,7 @@ type Observation struct {
 	// PollAfter is when to look again; 0 leaves that to the controller.
 	PollAfter time.Duration
 	// Secrets are the credentials of the requests, and Values are others that must not leave the
-	// program either. Parts of the former may be told from them.
+	// program either. Parts of Secrets are removed, too; Values are removed as a whole.
 	Secrets, Values []string
 }
 

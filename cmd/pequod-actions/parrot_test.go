@@ -190,7 +190,7 @@ spec:
 			}
 		}
 	}
-	// Sensitive outputs are what the server has said.
+	// Sensitive outputs keep the value of the response.
 	harness.Eventually(t, patience, func(ctx context.Context) error {
 		secret, err := e.Client.CoreV1().Secrets(e.Namespace).Get(ctx, "found", metav1.GetOptions{})
 		if err == nil && string(secret.Data["x"]) != parrotToken {

@@ -1,8 +1,8 @@
 // Package jsonlimit bounds JSON from outside by the values that it has, before it is decoded. Bytes
 // are no such bound: the three of {}, are an object of some hundred bytes.
 //
-// [Counter] counts while text arrives, and [Check] what is there. Neither says whether the text is
-// valid. YAML has the same bounds in package internal/source/yamlfile.
+// [Counter] counts values while a text is read, and [Check] those of a complete text. Neither
+// validates the text. Package internal/source/yamlfile has the same limits for YAML.
 package jsonlimit
 
 import (
@@ -12,8 +12,7 @@ import (
 
 // Limits are the bounds of one text.
 type Limits struct {
-	// Values is the number of values, of which objects and arrays are some, too. Names of
-	// members don't count.
+	// Values is the number of values, including objects and arrays. Member names are not counted.
 	Values int
 	// Depth is how deep objects and arrays are nested.
 	Depth int

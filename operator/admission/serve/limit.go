@@ -27,8 +27,8 @@ const (
 	maxRequest = 7 << 20
 	// overhead is the memory that a request needs besides its bytes.
 	overhead = 16 << 10
-	// copies is how often the bytes of a request are in memory while it is answered, and
-	// valueSize is what a decoded value needs on average of those that need the most: {}.
+	// copies is how often the bytes of a request are in memory while it is answered, and valueSize
+	// is an estimate of the memory of a decoded value in bytes. Empty objects need the most.
 	copies, valueSize = 3, 200
 	// readTimeout bounds the time in which a request arrives. API servers wait as long for
 	// the answer.
