@@ -42,6 +42,9 @@ type Entry struct {
 	// entry has the names of the kind, and is shown by [Catalog.Watch] only, so that instances show the
 	// reason.
 	NotReady string
+	// Forbidden is set while the manager lacks rights to the instances. They are reconciled when
+	// that changes, without the pauses of those that failed.
+	Forbidden bool
 	// Paused is set if the Transform is paused: nothing is written for its instances.
 	Paused bool
 	// IgnoresLabels and IgnoresAnnotations are set if the module doesn't see the labels or

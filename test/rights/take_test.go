@@ -51,8 +51,9 @@ type world interface {
 // patience bounds how long a program may take to find out on a busy machine.
 const patience = 3 * time.Minute
 
-// longest is how long it may take to recover: the longest pause before another try is 30 seconds.
-const longest = 45 * time.Second
+// longest is how long it may take to recover. Pauses after failures are up to 30 seconds; rights that
+// are back end them.
+const longest = 15 * time.Second
 
 // kept is a program that is started again when it ends, as a kubelet does.
 type kept struct {
