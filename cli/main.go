@@ -60,6 +60,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
@@ -108,6 +109,9 @@ func execute(ctx context.Context, env command.Env, file string, args []string) i
 		return exit.Code
 	}
 	printError(env.Err, err)
+	if confine.Entered() && strings.Contains(err.Error(), "permission denied") {
+		fmt.Fprintln(env.Err, "pequod: this process is confined: it reads the repository and the named files only, without network, and starts no programs; --confine=false lifts that")
+	}
 	var problems problem.List
 	if errors.As(err, &problems) {
 		return command.ProblemsExitCode(problems)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -29,12 +30,15 @@ type Opener struct {
 
 	mu     sync.Mutex // guards opened
 	opened map[moduleKey]*opening
+	// sealed is set by [Opener.Seal].
+	sealed atomic.Bool
 }
 
 // opening is a module that is open or being opened.
 type opening struct {
 	mu    sync.Mutex // held while the module is opened
 	files *Files     // nil if it is not open
+	err   error      // of the last attempt
 }
 
 // moduleKey identifies a module by its reference. Two spellings of one directory
@@ -81,15 +85,15 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*File
 	module := o.opening(key)
 	module.mu.Lock()
 	defer module.mu.Unlock()
-	if module.files == nil {
-		files, err := o.open(ctx, ref, at)
-		if err != nil {
-			return nil, err
-		}
-		module.files = files
+	if module.files == nil && (module.err == nil || !o.sealed.Load()) {
+		module.files, module.err = o.open(ctx, ref, at)
 	}
-	return module.files, nil
+	return module.files, module.err
 }
+
+// Seal has Open return the errors that it had until now instead of trying again: the process can't make
+// requests any more.
+func (o *Opener) Seal() { o.sealed.Store(true) }
 
 // open opens a module with its options.
 func (o *Opener) open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*Files, error) {

@@ -36,7 +36,7 @@ func openPath(ref v1alpha1.CueRef, baseDir string) (*Files, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: not a directory", shown)
 	}
-	rootDir := moduleRoot(dir)
+	rootDir := Root(dir)
 	packageDir, err := filepath.Rel(rootDir, dir)
 	if err != nil {
 		return nil, err
@@ -77,9 +77,9 @@ func withoutPath(err error) error {
 	return err
 }
 
-// moduleRoot returns the nearest directory at or above dir that contains
+// Root returns the nearest directory at or above dir that contains
 // cue.mod, or dir if there is none.
-func moduleRoot(dir string) string {
+func Root(dir string) string {
 	for d := dir; ; d = filepath.Dir(d) {
 		if info, err := os.Stat(filepath.Join(d, "cue.mod")); err == nil && info.IsDir() {
 			return d

@@ -12,7 +12,9 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/crdgen/compat"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
@@ -24,6 +26,7 @@ var checkFormats = []string{"text", "json", "github", "gitlab", "sarif"}
 // crdCheckOptions are the flags of crd check. No flag names platforms: the
 // command compares finished CRDs, generated or written by hand.
 type crdCheckOptions struct {
+	platform.ConfineFlags
 	// output is the value of -o, one of checkFormats. It selects the form of the
 	// report only; the exit code is the same for all formats.
 	output string
@@ -56,6 +59,7 @@ The exit code is 1 if a change is breaking.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0], args[1]) },
 	}
+	o.ConfineFlags.AddFlags(cmd)
 	command.Choice(cmd, &o.output, "output", "o", "text", checkFormats, "output format: "+strings.Join(checkFormats, ", "))
 	return cmd
 }
@@ -69,6 +73,9 @@ The exit code is 1 if a change is breaking.`,
 // The severity of a change tells the kinds apart: problem.Error is breaking,
 // problem.Warning changes only writes, problem.Note is safe.
 func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
+	if err := o.Confine(ctx, confine.Room{}); err != nil {
+		return err
+	}
 	before, err := readCRDs(ctx, oldArg)
 	if err != nil {
 		return input.Checks{}.Fail(env, o.output, err)

@@ -26,6 +26,7 @@ type crdGenerateOptions struct {
 	platform.Flags
 	// ObjectFlags are -o, --output-dir and the pruning of that directory.
 	output.ObjectFlags
+	platform.ConfineFlags
 }
 
 // newCRDGenerateCommand returns the command "crd generate". Its arguments are
@@ -52,6 +53,7 @@ and the exit code is 1.`,
 	cmd.ValidArgsFunction = o.completeKinds
 	o.Flags.AddFlags(cmd)
 	o.ObjectFlags.AddFlags(cmd)
+	o.ConfineFlags.AddFlags(cmd)
 	return cmd
 }
 
@@ -64,6 +66,9 @@ func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []s
 	}
 	if len(o.Platforms) == 0 {
 		return errors.New("no platforms given; specify Transforms or modules with -p, such as -p embedded:webservice")
+	}
+	if err := o.Confine(ctx, o.ObjectFlags.Room(), &o.Flags); err != nil {
+		return err
 	}
 	sum, err := o.commit(ctx, env, kinds)
 	if err != nil {

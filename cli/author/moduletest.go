@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules/moduletest"
 	"github.com/pequod-io/pequod/render"
@@ -23,6 +24,7 @@ type moduleTestOptions struct {
 	// ModuleFlags limit the loading of each module and the rendering of each case, and
 	// have the registries of imported modules.
 	platform.ModuleFlags
+	platform.ConfineFlags
 	// allowSecrets permits Secrets with literal data in the rendered objects.
 	// Without it, such a Secret is a problem of the test case.
 	allowSecrets bool
@@ -60,6 +62,7 @@ that no test case reaches, and conditions of if that are true in every test case
 		},
 	}
 	o.ModuleFlags.AddFlags(cmd)
+	o.ConfineFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&o.allowSecrets, "allow-secrets", false, "allow Secrets with literal data")
 	fl.BoolVar(&o.update, "update", false, "rewrite graph.yaml and error.txt of every test case")
@@ -128,6 +131,13 @@ func (o *moduleTestOptions) report(ctx context.Context, dirs []string) (*modulet
 		}
 	}()
 	if err := o.Prefetch(ctx, dirs); err != nil {
+		return nil, err
+	}
+	var room confine.Room
+	if o.update {
+		room.Write = dirs
+	}
+	if err := o.Confine(ctx, room); err != nil {
 		return nil, err
 	}
 	for _, dir := range dirs {

@@ -11,7 +11,9 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules/vet"
 	"github.com/pequod-io/pequod/render"
@@ -27,6 +29,7 @@ type moduleVetOptions struct {
 	// SchemaFlags is --crd: schemas of custom kinds that the modules render.
 	// Objects of kinds without a known schema are only noted.
 	input.SchemaFlags
+	platform.ConfineFlags
 	// output is the value of -o, one of report.Formats.
 	output string
 }
@@ -63,6 +66,7 @@ the other versions and back; lost data is an error.`,
 	}
 	o.RenderFlags.AddFlags(cmd)
 	o.SchemaFlags.AddFlags(cmd)
+	o.ConfineFlags.AddFlags(cmd)
 	command.Choice(cmd, &o.output, "output", "o", "text", report.Formats(), "output format: "+strings.Join(report.Formats(), ", "))
 	return cmd
 }
@@ -87,6 +91,9 @@ func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []stri
 	}
 	if len(o.Platforms) == 0 {
 		return errors.New("no module in the working directory; specify module directories, such as ./shop, or platforms with -p")
+	}
+	if err := o.Confine(ctx, confine.Room{}, &o.RenderFlags); err != nil {
+		return err
 	}
 	schemas, err := o.SchemaFlags.LoadSchemas(ctx)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -96,6 +97,28 @@ func TestMCP(t *testing.T) {
 	}
 	if got := ask("status", map[string]any{"names": []string{"--watch"}}); !strings.Contains(got, `"ok":false`) {
 		t.Errorf("status of a flag: %s", got)
+	}
+	// A module that names files outside of the directory doesn't get them.
+	if runtime.GOOS == "linux" {
+		for file, text := range map[string]string{
+			"elsewhere/cue.mod/module.cue":       `module: "example.com/types@v1", language: version: "v0.13.0"`,
+			"elsewhere/types.cue":                "package types\n\n#Port: int",
+			"work/shop/cue.mod/module.cue":       `module: "example.com/shop@v0", language: version: "v0.17.0", deps: "example.com/types@v1": v: "v1.4.0"`,
+			"work/shop/cue.mod/local-module.cue": `deps: "example.com/types@v1": replaceWith: "../../elsewhere"`,
+			"work/shop/module.cue":               "package shop\n\nimport \"example.com/types\"\n\n#Platform: kind: \"Shop\"\n#Input: port: types.#Port\n",
+			"work/shop.yaml":                     "{apiVersion: pequod.io/v1alpha1, kind: Shop, metadata: {name: a}, spec: {port: 1}}",
+		} {
+			name := filepath.Join(dir, file)
+			if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := ask("diff", map[string]any{"files": []string{"shop.yaml"}, "platforms": []string{"shop"}}); !strings.Contains(got, "permission denied") {
+			t.Errorf("diff with files outside of the directory: %s", got)
+		}
 	}
 	dry := 0
 	for _, r := range proxy.Requests() {

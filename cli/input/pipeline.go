@@ -74,6 +74,12 @@ func (f *RenderFlags) LoadPolicies(ctx context.Context) ([]*render.Policy, error
 	return slices.DeleteFunc(policies, func(p *render.Policy) bool { return p == nil }), err
 }
 
+// Fetch implements [platform.Fetcher].
+func (f *RenderFlags) Fetch(ctx context.Context) {
+	_ = f.Prefetch(ctx, f.Policies) // the error is kept
+	f.Flags.Fetch(ctx)
+}
+
 // Rendered is the result of one instance. Value is the result of the command's
 // own function, which runs in parallel with the rendering.
 type Rendered[T any] struct {

@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/cli/room"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/internal/gitfs"
 )
 
@@ -30,6 +34,8 @@ type runner struct {
 	// dir is the working directory, absolute and without links.
 	dir     string
 	network bool
+	// cluster is the access to the cluster, or nil.
+	cluster *clusterAccess
 	timeout time.Duration
 	// session ends when the client is gone; it is no parameter because the SDK doesn't end
 	// the contexts of calls then.
@@ -45,8 +51,8 @@ type outcome struct {
 	code          int
 }
 
-// reach has what a process may read besides the directory of the server: the cluster of the
-// kubeconfig, without any limits, or revisions of the git repository.
+// reach has what a process may read besides the directory of the server: the cluster, or revisions of the
+// git repository.
 type reach struct{ cluster, revisions bool }
 
 // run runs one command line and returns its outcome. The process is killed when the call,
@@ -68,20 +74,25 @@ func (r *runner) run(ctx context.Context, may reach, args ...string) (outcome, e
 		return outcome{}, err
 	}
 	defer os.RemoveAll(temporary) // the operating system removes what is left
+	limits := room.Of(r.dir, r.network).And(confine.Room{Write: []string{temporary}, Run: []string{r.program}})
+	if may.cluster {
+		flags, err := r.cluster.flags(temporary)
+		if err != nil {
+			return outcome{}, err
+		}
+		args = withFlags(args, flags...)
+		limits.Ports = append(limits.Ports, r.cluster.port)
+	}
+	if may.revisions {
+		limits = limits.And(confine.Room{Read: room.Repository(ctx, r.dir), Run: gitfs.Programs()})
+	}
 	cmd := exec.CommandContext(ctx, r.program, args...)
 	cmd.Dir = r.dir
-	cmd.Env = append(r.environment(!may.cluster), "TMPDIR="+temporary)
+	cmd.Env = append(environment(), "TMPDIR="+temporary)
 	out, messages := &limited{max: maxOutput, full: cancel}, &limited{max: maxOutput, full: cancel}
 	cmd.Stdout, cmd.Stderr = out, messages
 	cmd.WaitDelay = time.Second
-	switch {
-	case may.cluster:
-		err = cmd.Start()
-	case may.revisions:
-		err = r.room(temporary, r.repository(ctx), gitfs.Programs()).Start(cmd)
-	default:
-		err = r.room(temporary, nil, nil).Start(cmd)
-	}
+	err = limits.Start(cmd)
 	if err == nil {
 		err = cmd.Wait()
 	}
@@ -98,21 +109,30 @@ func (r *runner) run(ctx context.Context, may reach, args ...string) (outcome, e
 	return outcome{out.String(), said[:min(len(said), maxMessages)], cmd.ProcessState.ExitCode()}, nil
 }
 
+// withFlags adds flags to a command line, before the arguments.
+func withFlags(args []string, flags ...string) []string {
+	at := slices.Index(args, "--")
+	if at < 0 {
+		at = len(args)
+	}
+	return slices.Insert(slices.Clone(args), at, flags...)
+}
+
 // environment returns the variables of a process: those of the server, without the
 // kubeconfig and colors.
-func (r *runner) environment(confined bool) []string {
+func environment() []string {
 	var env []string
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		if name == "CLICOLOR_FORCE" || confined && (name == "KUBECONFIG" || name == "PEQUOD_KUBECONFIG") {
+		if name == "CLICOLOR_FORCE" || name == "KUBECONFIG" || name == "PEQUOD_KUBECONFIG" {
 			continue
 		}
 		env = append(env, v)
 	}
-	if confined {
-		env = append(env, gitEnvironment()...)
+	for name, value := range room.GitEnvironment() {
+		env = append(env, name+"="+value)
 	}
-	return append(env, "NO_COLOR=1")
+	return append(env, "NO_COLOR=1", platform.ConfineVariable+"=false")
 }
 
 // limited is a buffer that calls full instead of growing beyond max bytes.

@@ -5,9 +5,9 @@
 //   - tools.go: the tools, and the command lines that they stand for
 //   - result.go: the answer of a tool
 //   - paths.go: the check of the paths that a client names
-//   - repository.go: the git repository, for calls that read revisions
+//   - revision.go: references to files of git revisions
 //   - child.go: the process that answers one call
-//   - room.go: what this process may read
+//   - cluster.go: the requests of these processes to the cluster
 //
 // A tool is a command of pequod that runs in a process of its own, so that a module which
 // does not terminate, or takes all memory, ends this process and not the server. A client
@@ -29,6 +29,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/internal/version"
 )
@@ -41,8 +42,9 @@ type options struct {
 	// dir is the directory that tools read.
 	dir string
 	// network allows requests to registries and git servers, and cluster reading the
-	// cluster of the kubeconfig.
+	// cluster of the connection flags.
 	network, cluster bool
+	kube.ConnectionFlags
 	// timeout limits one call.
 	timeout time.Duration
 }
@@ -63,7 +65,8 @@ of git, and review, also read the repository of --dir. On Linux, the kernel enfo
 with Landlock; a message on stderr tells if it can't. Modules of registries and git servers come from
 pequod.vendor and the cache, unless --allow-network is given. No kubeconfig is read,
 unless --allow-cluster is given: diff can then compare with the cluster, and there is a
-tool status, both in a process that Landlock doesn't confine.
+tool status. Their processes get no credentials: the server sends their requests, and only
+those that read, dry runs included.
 
 docs/SKILL.md explains the tools to agents.`,
 		Example: `  # In the configuration of an agent
@@ -77,6 +80,7 @@ docs/SKILL.md explains the tools to agents.`,
 	fl.StringVar(&o.dir, "dir", ".", "directory that the tools may read")
 	fl.BoolVar(&o.network, "allow-network", false, "allow requests to registries and git servers")
 	fl.BoolVar(&o.cluster, "allow-cluster", false, "allow diff and status to read the cluster of the kubeconfig")
+	o.ConnectionFlags.AddFlags(cmd)
 	fl.DurationVar(&o.timeout, "timeout", time.Minute, "time limit of one call")
 	command.Must(cmd.MarkFlagDirname("dir"))
 	return []*cobra.Command{cmd}
@@ -98,6 +102,11 @@ func (o *options) run(ctx context.Context, env command.Env) error {
 	r.session = ctx
 	defer r.running.Wait()
 	defer cancel()
+	if o.cluster {
+		if r.cluster, err = serveCluster(ctx, &o.ConnectionFlags); err != nil {
+			return err
+		}
+	}
 	server := sdk.NewServer(&sdk.Implementation{Name: "pequod", Title: "Pequod", Version: version.Program()}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{},

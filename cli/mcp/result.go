@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/cli/report"
@@ -80,8 +79,5 @@ func (r *runner) offline(args []string) []string {
 	if r.network {
 		return args
 	}
-	if at := slices.Index(args, "--"); at >= 0 {
-		return slices.Insert(slices.Clone(args), at, "--offline")
-	}
-	return append(slices.Clone(args), "--offline")
+	return withFlags(args, "--offline")
 }

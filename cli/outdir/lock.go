@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/pequod-io/pequod/internal/confine"
 )
 
 // lock waits until no other run of this user has locked dir, which must exist, and
@@ -28,14 +30,9 @@ func lock(dir string) (unlock func(), err error) {
 	// A path may be longer than a file name, and contain separators; its hash is
 	// and does neither.
 	name := fmt.Sprintf("%x.lock", sha256.Sum256([]byte(real)))
-	// In a container, the home directory may be missing or read-only.
-	dirs := []string{filepath.Join(os.TempDir(), fmt.Sprintf("pequod-%d", os.Getuid()), "locks")}
-	if cache, err := os.UserCacheDir(); err == nil {
-		dirs = append([]string{filepath.Join(cache, "pequod", "locks")}, dirs...)
-	}
 	// The first directory that can be locked counts. If none can be, the error is
 	// that of the last one.
-	for _, dir := range dirs {
+	for _, dir := range lockDirs() {
 		if err = os.MkdirAll(dir, 0o700); err != nil {
 			continue
 		}
@@ -44,4 +41,32 @@ func lock(dir string) (unlock func(), err error) {
 		}
 	}
 	return nil, fmt.Errorf("locking: %w", err)
+}
+
+// lockDirs returns the directories that may have the lock files. In a container, the home directory may
+// be missing or read-only.
+func lockDirs() []string {
+	dirs := []string{filepath.Join(os.TempDir(), fmt.Sprintf("pequod-%d", os.Getuid()), "locks")}
+	if cache, err := os.UserCacheDir(); err == nil {
+		dirs = append([]string{filepath.Join(cache, "pequod", "locks")}, dirs...)
+	}
+	return dirs
+}
+
+// Room returns what Write needs to write into a directory: the directory, or the nearest one above it
+// that exists, and the locks.
+func Room(dir string) confine.Room {
+	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	room := confine.Room{Write: []string{dir}}
+	for _, locks := range lockDirs() {
+		if err := os.MkdirAll(locks, 0o700); err == nil {
+			room.Write = append(room.Write, locks)
+			break
+		}
+	}
+	return room
 }

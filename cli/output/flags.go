@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/outdir"
+	"github.com/pequod-io/pequod/internal/confine"
 )
 
 // reportFormats are further values of -o: the formats in which such a command
@@ -52,6 +54,14 @@ func (f *ObjectFlags) Validate() error {
 		return fmt.Errorf("--allow-empty requires --prune")
 	}
 	return nil
+}
+
+// Room returns what writing the directory needs.
+func (f *ObjectFlags) Room() confine.Room {
+	if f.outputDir == "" || f.check {
+		return confine.Room{}
+	}
+	return outdir.Room(f.outputDir)
 }
 
 // Encoding returns the format of objects, one of [Formats].

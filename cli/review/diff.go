@@ -43,6 +43,7 @@ type diffOptions struct {
 	// ConnectionFlags select the cluster and the user. They have an effect only
 	// without impact and without arguments.
 	kube.ConnectionFlags
+	platform.ConfineFlags
 	// output is the value of -o, one of diffFormats.
 	output string
 	// maxSize is the limit of markdown in characters; 0 means no limit. Other
@@ -156,6 +157,7 @@ not be compared.`,
 	}
 	o.RenderFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
+	o.ConfineFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.Lookup("filename").Usage = "ResourceGraphs and instances to compare with a cluster: a YAML or JSON file, a directory, or - for stdin; can be repeated"
 	kube.FollowContext(cmd)

@@ -7,20 +7,33 @@ import (
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/review"
 )
 
 // run compares two sets of objects offline. Both sides must be readable as a
-// whole; see readObjects. The exit code is 1 if they differ.
+// whole; see objectsOf. The exit code is 1 if they differ.
 func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
-	before, err := o.readObjects(ctx, oldArg)
+	oldFiles, err := o.readTree(ctx, oldArg)
 	if err != nil {
 		return err
 	}
-	after, err := o.readObjects(ctx, newArg)
+	newFiles, err := o.readTree(ctx, newArg)
+	if err != nil {
+		return err
+	}
+	if err := o.Confine(ctx, confine.Room{}); err != nil {
+		return err
+	}
+	before, err := objectsOf(oldArg, oldFiles)
+	if err != nil {
+		return err
+	}
+	after, err := objectsOf(newArg, newFiles)
 	if err != nil {
 		return err
 	}
@@ -34,15 +47,11 @@ func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg s
 	return command.ExitWith(differenceCode(r))
 }
 
-// readObjects reads the objects of a file, directory, git revision or bundle. Every
+// objectsOf returns the objects in the files of an argument. Every
 // document must be an object, and each object must be there once. A skipped one would
 // look like an unchanged one, so anything else is an error.
-func (o *diffOptions) readObjects(ctx context.Context, arg string) (review.Tree, error) {
+func objectsOf(arg string, files []files.TreeFile) (review.Tree, error) {
 	tree := review.Tree{Side: review.Side{Name: arg, AsIs: true}}
-	files, err := o.readTree(ctx, arg)
-	if err != nil {
-		return tree, err
-	}
 	var problems problem.List
 	// first has the position of the first object of each key.
 	first := map[objectdiff.Key]problem.Position{}

@@ -34,6 +34,11 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env, names []stri
 	var err error
 	if len(names) == 0 {
 		o.Modules.Options.ConfigMaps = o.ConfigMaps(kube.PrintWarnings(env.Err), o.Namespace)
+		if o.Confined() {
+			if err := o.Confine(ctx, o.Room(ctx), &o.RenderFlags); err != nil {
+				return err
+			}
+		}
 		if graphs, err = o.ReadGraphs(ctx, env); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/cli/generate"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/render"
 )
@@ -26,6 +27,7 @@ type renderOptions struct {
 	input.SchemaFlags
 	// InstanceFlags are --format and --annotate.
 	generate.InstanceFlags
+	platform.ConfineFlags
 	// validates is --validate: it checks each rendered object against the schema
 	// of its kind.
 	validates bool
@@ -66,6 +68,7 @@ code is 1.`,
 	o.SchemaFlags.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.validates, "validate", false, "check rendered objects against the schemas of Kubernetes and of --crd")
 	o.InstanceFlags.AddFlags(cmd)
+	o.ConfineFlags.AddFlags(cmd)
 	return cmd
 }
 
@@ -75,6 +78,9 @@ code is 1.`,
 // have files to remove.
 func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 	if err := o.validate(); err != nil {
+		return err
+	}
+	if err := o.Confine(ctx, o.ObjectFlags.Room(), &o.RenderFlags); err != nil {
 		return err
 	}
 	sum, err := o.render(ctx, env)

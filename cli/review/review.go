@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -14,8 +16,10 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/cli/sides"
 	"github.com/pequod-io/pequod/cli/style"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/review"
 	"github.com/pequod-io/pequod/review/html"
 	"github.com/pequod-io/pequod/review/markdown"
@@ -31,6 +35,7 @@ type reviewOptions struct {
 	input.RenderFlags
 	// ConnectionFlags select the cluster and the user. They have an effect only with live.
 	kube.ConnectionFlags
+	platform.ConfineFlags
 	// live refines the forecast by dry runs in the cluster.
 	live bool
 	// base is the revision to compare with, or "" for the default branch.
@@ -106,6 +111,7 @@ such a condition. A base that can't be rendered is no error.`,
 func (o *reviewOptions) addFlags(cmd *cobra.Command) {
 	o.RenderFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
+	o.ConfineFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&o.base, "base", "", "revision to compare with; the base is its merge base with HEAD (default: the default branch of origin, or main or master)")
 	fl.StringVar(&o.baseOutput, "base-output", "", "directory with the ResourceGraphs that render --output-dir committed: they stand for the base, which is not rendered")
@@ -195,6 +201,14 @@ func (o *reviewOptions) run(ctx context.Context, cmd *cobra.Command, env command
 
 // compare renders both sides and returns their report.
 func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env command.Env) (*review.Report, error) {
+	from, err := o.openBase(ctx, cmd, env)
+	if err != nil {
+		return nil, err
+	}
+	defer from.checkout.Close() // the directory is temporary
+	if err := o.confine(ctx, from); err != nil {
+		return nil, err
+	}
 	head, err := sides.Render(ctx, env, &o.RenderFlags, &sides.Checkout{}, review.Side{Name: "working tree"}, nil)
 	if err != nil {
 		return nil, err
@@ -202,11 +216,10 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 	if o.tool != "" {
 		return o.compareTools(ctx, env, head)
 	}
-	base, err := o.renderBase(ctx, cmd, env, head)
+	base, err := o.renderBase(ctx, cmd, env, from, head)
 	if err != nil {
 		return nil, err
 	}
-	defer base.Checkout.Close() // the directory is temporary
 	defer boundGarbage()()
 	if err := sides.Units(ctx, base, head); err != nil {
 		return nil, err
@@ -227,6 +240,32 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 	}
 	sides.AddFields(r, base, head)
 	return r, sides.AddModuleFields(ctx, r, base, head)
+}
+
+// confine limits the process before anything is evaluated, if the flags demand it.
+func (o *reviewOptions) confine(ctx context.Context, from *baseFiles) error {
+	if !o.Confined() {
+		return nil
+	}
+	var may confine.Room
+	if dir := from.checkout.Root(); dir != "" {
+		may.Write, may.Empty = []string{dir}, []string{filepath.Dir(dir)} // it is removed at the end
+	}
+	for _, r := range o.reports {
+		_, file, _ := strings.Cut(r, "=")
+		may.Write = append(may.Write, filepath.Dir(file))
+	}
+	if tool, err := exec.LookPath(o.tool); err == nil {
+		may.Run = append(may.Run, tool)
+	}
+	if o.live {
+		may = may.And(o.Room(ctx))
+	}
+	fetch := []platform.Fetcher{&o.RenderFlags}
+	if from.flags != nil {
+		fetch = append(fetch, from.flags)
+	}
+	return o.Confine(ctx, may, fetch...)
 }
 
 // reportGarbage is the growth of the heap over the live data that triggers a collection

@@ -21,9 +21,21 @@ import (
 	"github.com/pequod-io/pequod/review"
 )
 
-// renderBase renders the merge base with its own settings. Everything that is wrong in the
-// base is part of the result; an error means that there is no base.
-func (o *reviewOptions) renderBase(ctx context.Context, cmd *cobra.Command, env command.Env, head *sides.Side) (*sides.Side, error) {
+// baseFiles are the files of the base, and the flags to render them with.
+type baseFiles struct {
+	// checkout is the zero Checkout if another program renders the base.
+	checkout *sides.Checkout
+	name     review.Side
+	flags    *input.RenderFlags
+	// failed is why there are no flags.
+	failed error
+}
+
+// openBase opens the merge base. An error means that there is no base.
+func (o *reviewOptions) openBase(ctx context.Context, cmd *cobra.Command, env command.Env) (*baseFiles, error) {
+	if o.tool != "" {
+		return &baseFiles{checkout: &sides.Checkout{}}, nil
+	}
 	if _, err := gitfs.Locate(ctx); err != nil {
 		return nil, err // not for a missing branch where there is no repository
 	}
@@ -38,24 +50,32 @@ func (o *reviewOptions) renderBase(ctx context.Context, cmd *cobra.Command, env 
 	if err != nil {
 		return nil, err
 	}
-	checkout, err := sides.Open(ctx, commit)
+	b := &baseFiles{}
+	if b.checkout, err = sides.Open(ctx, commit); err != nil {
+		return nil, err
+	}
+	b.name = review.Side{Name: fmt.Sprintf("merge base %s of %s", b.checkout.Name, rev), Revision: commit}
+	if b.flags, b.failed = o.flagsOf(cmd, env, b.checkout); b.failed == nil && o.baseOutput != "" {
+		b.flags.Platforms, b.flags.Policies = nil, nil // nothing is rendered
+	}
+	return b, nil
+}
+
+// renderBase renders the base with its own settings. Everything that is wrong in the
+// base is part of the result.
+func (o *reviewOptions) renderBase(ctx context.Context, cmd *cobra.Command, env command.Env, b *baseFiles, head *sides.Side) (*sides.Side, error) {
+	if b.failed != nil {
+		return sides.Failed(b.checkout, b.name, &o.RenderFlags, "pequod.yaml", b.failed), nil
+	}
+	if o.baseOutput != "" {
+		head = nil
+	}
+	base, err := sides.Render(ctx, env, b.flags, b.checkout, b.name, head)
 	if err != nil {
 		return nil, err
 	}
-	name := review.Side{Name: fmt.Sprintf("merge base %s of %s", checkout.Name, rev), Revision: commit}
-	flags, err := o.flagsOf(cmd, env, checkout)
-	if err != nil {
-		return sides.Failed(checkout, name, &o.RenderFlags, "pequod.yaml", err), nil
-	}
-	if o.baseOutput != "" {
-		flags.Platforms, flags.Policies, head = nil, nil, nil // nothing is rendered
-	}
-	base, err := sides.Render(ctx, env, flags, checkout, name, head)
-	if err != nil {
-		return nil, errors.Join(err, checkout.Close())
-	}
 	if len(base.Failures) > 0 && o.baseOutput == "" {
-		env.Dir = checkout.Dir()
+		env.Dir = b.checkout.Dir()
 		base.HintOutput(outputDir(cmd, env))
 	}
 	return base, nil

@@ -9,7 +9,9 @@ import (
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/internal/confine"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/render"
 )
@@ -18,6 +20,7 @@ import (
 type validateOptions struct {
 	// RenderFlags select the instances and their platforms.
 	input.RenderFlags
+	platform.ConfineFlags
 	// output is the value of -o, one of report.Formats.
 	output string
 }
@@ -42,6 +45,7 @@ cannot be loaded. Their files are relative to the root of the git repository.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
+	o.ConfineFlags.AddFlags(cmd)
 	command.Choice(cmd, &o.output, "output", "o", "text", report.Formats(), "output format: "+strings.Join(report.Formats(), ", "))
 	return cmd
 }
@@ -51,6 +55,9 @@ cannot be loaded. Their files are relative to the root of the git repository.`,
 // programs. The exit code is 1 if an instance has an error, and 2 if one could
 // not be checked.
 func (o *validateOptions) run(ctx context.Context, env command.Env) error {
+	if err := o.Confine(ctx, confine.Room{}, &o.RenderFlags); err != nil {
+		return err
+	}
 	sum, err := input.RenderAll(ctx, env, &o.RenderFlags,
 		func(render.Result) (struct{}, problem.List) { return struct{}{}, nil },
 		func(input.Rendered[struct{}]) error { return nil })

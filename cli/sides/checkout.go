@@ -104,6 +104,9 @@ func (c *Checkout) Close() error {
 	return os.RemoveAll(c.dir)
 }
 
+// Root returns the temporary directory, or "".
+func (c *Checkout) Root() string { return c.dir }
+
 // Dir returns the directory that stands for the working directory, or "".
 func (c *Checkout) Dir() string {
 	if c.dir == "" {

@@ -42,16 +42,22 @@ func (r Room) config() (config landlock.Config, rules []landlock.Rule) {
 	for _, part := range []struct {
 		names  []string
 		rights landlock.AccessFSSet
-	}{{r.Read, read}, {append([]string{os.DevNull}, r.Write...), write}, {r.Run, run}} {
+	}{{r.Read, read}, {append([]string{os.DevNull}, r.Write...), write}, {r.Run, run}, {r.Empty, ll.AccessFSRemoveDir}} {
 		for _, name := range part.names {
 			info, err := os.Stat(name)
 			switch {
 			case err != nil: // it can't be read then
+			case info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0: // Landlock has no rules for them
 			case info.IsDir():
 				rules = append(rules, landlock.PathAccess(part.rights, name).IgnoreIfMissing())
 			default:
 				rules = append(rules, landlock.PathAccess(part.rights&ofFiles, name).IgnoreIfMissing())
 			}
+		}
+	}
+	if !r.Network {
+		for _, port := range r.Ports {
+			rules = append(rules, landlock.ConnectTCP(port))
 		}
 	}
 	return config.BestEffort(), rules
@@ -60,6 +66,7 @@ func (r Room) config() (config landlock.Config, rules []landlock.Rule) {
 // Enter limits the calling process.
 func (r Room) Enter() error {
 	config, rules := r.config()
+	entered.Store(Missing() == "")
 	return config.Restrict(rules...)
 }
 
