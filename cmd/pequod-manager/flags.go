@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -38,7 +41,38 @@ type evaluation struct {
 	timeout   time.Duration
 	memory    int // MiB
 	processes int
+	// budget is the memory for all processes together, in bytes; 0 means no limit.
+	budget uint64
 }
+
+// memoryLimit is the variable with the memory limit of the container, in bytes.
+const memoryLimit = "PEQUOD_MEMORY_LIMIT"
+
+// fit derives the budget from the limit of the container, of which own is for this process. An evaluation gets at most
+// all of it.
+func (e *evaluation) fit(limit string, own int64) error {
+	if limit == "" {
+		return nil
+	}
+	total, err := strconv.ParseInt(limit, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s: %q is not a number of bytes", memoryLimit, limit)
+	}
+	if own >= total { // GOMEMLIMIT isn't set
+		own = total / 4
+	}
+	const least = leastEvaluation << 20
+	if total-own < least {
+		return fmt.Errorf("the memory limit of the container is %d MiB, of which GOMEMLIMIT reserves %d for this process: evaluations need at least %d; raise the limit of the Deployment",
+			total>>20, own>>20, leastEvaluation)
+	}
+	e.budget = uint64(total - own)
+	e.memory = min(e.memory, int(e.budget>>20))
+	return nil
+}
+
+// leastEvaluation is the least memory of an evaluation, in MiB.
+const leastEvaluation = 64
 
 // program returns the program, whose flags set o.
 func (o *options) program() incluster.Program {
@@ -61,7 +95,7 @@ func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
 		"what the API server does with an instance that the webhook can't check: Ignore accepts it, because it is checked again before it is rendered, and Fail refuses it")
 	o.artifacts.addFlags(fs)
 	fs.DurationVar(&o.evaluation.timeout, "eval-timeout", 10*time.Second, "limit of the CPU time for evaluating one instance or module; by the clock it is ten times as long")
-	fs.IntVar(&o.evaluation.memory, "eval-memory", 512, "memory limit of each process that evaluates, in MiB")
+	fs.IntVar(&o.evaluation.memory, "eval-memory", 512, "memory limit of each process that evaluates, in MiB; fewer evaluate at a time if the memory limit of the container, $"+memoryLimit+", is smaller than that of all")
 	fs.IntVar(&o.evaluation.processes, "eval-processes", 16, "maximum number of processes that evaluate; each Transform in use has one")
 }
 
@@ -88,10 +122,13 @@ func (o *options) check() error {
 		return fmt.Errorf("--webhook-failure-policy: %q is neither Ignore nor Fail", o.failurePolicy)
 	case o.evaluation.timeout <= 0:
 		return fmt.Errorf("--eval-timeout: must be more than 0, not %s", o.evaluation.timeout)
-	case o.evaluation.memory < 64:
-		return fmt.Errorf("--eval-memory: must be at least 64, not %d", o.evaluation.memory)
+	case o.evaluation.memory < leastEvaluation:
+		return fmt.Errorf("--eval-memory: must be at least %d, not %d", leastEvaluation, o.evaluation.memory)
 	case o.evaluation.processes < 1:
 		return fmt.Errorf("--eval-processes: must be at least 1, not %d", o.evaluation.processes)
+	}
+	if err := o.evaluation.fit(os.Getenv(memoryLimit), debug.SetMemoryLimit(-1)); err != nil {
+		return err
 	}
 	return o.artifacts.check(o.namespace)
 }

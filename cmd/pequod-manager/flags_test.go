@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -157,5 +158,34 @@ func TestCache(t *testing.T) {
 	env["PEQUOD_CACHE_SIZE_MB"] = "much"
 	if _, err := cacheOptions(getenv); err == nil {
 		t.Error("a wrong size is accepted")
+	}
+}
+
+// TestFit derives the memory of evaluations from that of the container.
+func TestFit(t *testing.T) {
+	const mib = 1 << 20
+	for _, test := range []struct {
+		limit  string
+		own    int64
+		memory int
+		budget uint64
+		err    string
+	}{
+		{"", 410 * mib, 512, 0, ""},
+		{fmt.Sprint(2048 * mib), 410 * mib, 512, 1638 * mib, ""},
+		{fmt.Sprint(768 * mib), 410 * mib, 358, 358 * mib, ""},
+		{fmt.Sprint(1024 * mib), math.MaxInt64, 512, 768 * mib, ""}, // without GOMEMLIMIT
+		{fmt.Sprint(440 * mib), 410 * mib, 0, 0, "the memory limit of the container is 440 MiB, of which GOMEMLIMIT reserves 410 for this process: evaluations need at least 64; raise the limit of the Deployment"},
+		{"2Gi", 0, 0, 0, `PEQUOD_MEMORY_LIMIT: "2Gi" is not a number of bytes`},
+	} {
+		e := evaluation{memory: 512}
+		err := e.fit(test.limit, test.own)
+		if test.err != "" {
+			if err == nil || err.Error() != test.err {
+				t.Errorf("%s: %v; want %s", test.limit, err, test.err)
+			}
+		} else if err != nil || e.memory != test.memory || e.budget != test.budget {
+			t.Errorf("%s: %v, %+v; want %d MiB and %d bytes", test.limit, err, e, test.memory, test.budget)
+		}
 	}
 }

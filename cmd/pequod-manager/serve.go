@@ -64,7 +64,7 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 	renders := operatormetrics.NewRenders(metrics.Registry)
 	pool, err := worker.New(worker.Options{
 		Dir: o.dir("platforms"), Timeout: o.evaluation.timeout, Memory: uint64(o.evaluation.memory) << 20, Processes: o.evaluation.processes,
-		Metrics: renders, Log: log.WithName("worker"),
+		Budget: o.evaluation.budget, Metrics: renders, Log: log.WithName("worker"),
 	})
 	if err != nil {
 		return err

@@ -24,12 +24,44 @@ func (p *Pool) dispatch() {
 	}
 	for {
 		pl := p.queue.next(time.Now(), func(pl *platform) bool {
-			return pl.process != nil || p.processes < p.options.Processes || p.idlest() != nil
+			return (pl.process != nil || p.processes < p.options.Processes || p.idlest() != nil) && p.fits()
 		})
 		if pl == nil {
 			return
 		}
 		p.begin(pl)
+	}
+}
+
+// fits reports whether another evaluation may begin if processes without one end. p.mu is held.
+func (p *Pool) fits() bool {
+	busy := uint64(0)
+	for _, pl := range p.platforms {
+		if pl.busy {
+			busy++
+		}
+	}
+	return p.options.Budget == 0 || busy == 0 || (busy+1)*p.options.Memory <= p.options.Budget
+}
+
+// makeRoom ends processes without an evaluation until there is room for all evaluations. p.mu is
+// held.
+func (p *Pool) makeRoom() {
+	for p.options.Budget > 0 {
+		used := uint64(0)
+		for _, pl := range p.platforms {
+			switch {
+			case pl.busy:
+				used += p.options.Memory
+			case pl.process != nil:
+				used += pl.process.resident()
+			}
+		}
+		idle := p.idlest()
+		if used <= p.options.Budget || idle == nil {
+			return
+		}
+		p.endProcess(idle)
 	}
 }
 
@@ -59,6 +91,7 @@ func (p *Pool) begin(pl *platform) {
 		p.countProcesses(1)
 		pl.starting = true
 	}
+	p.makeRoom()
 	p.running.Go(func() {
 		long := time.AfterFunc(longEvaluation, func() {
 			p.mu.Lock()

@@ -29,6 +29,10 @@ type Options struct {
 	Grace time.Duration
 	// Memory is the limit of one process during an evaluation, in bytes. The default is 1 GiB.
 	Memory uint64
+	// Budget is the memory for all processes together, in bytes: an evaluation counts with Memory, and a
+	// process without one with what it has. Evaluations wait, and processes without one end, before it
+	// is exceeded. One evaluation is always possible. 0 means no limit.
+	Budget uint64
 	// Processes is the greatest number of processes. If another one is needed, the one that
 	// has been idle for the longest time ends. The default is 16.
 	Processes int

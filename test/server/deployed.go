@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,6 +57,9 @@ func (d *Deployed) Command(program, kubeconfig, dir string, args ...string) *exe
 	command.Env = Environment()
 	for _, env := range d.container.Env {
 		value := env.Value
+		if from := env.ValueFrom; from != nil && from.ResourceFieldRef != nil && from.ResourceFieldRef.Resource == "limits.memory" {
+			value = strconv.FormatInt(d.Memory(), 10)
+		}
 		for _, mount := range d.container.VolumeMounts {
 			if rest, ok := strings.CutPrefix(value, mount.MountPath); ok {
 				value = filepath.Join(dir, mount.Name+rest)
