@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"time"
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -23,6 +24,8 @@ type artifacts struct {
 	// url is the address at which Flux reaches the server.
 	url              string
 	noCrossNamespace bool
+	// namespaceQuota and totalQuota limit the archives in etcd, in MiB; 0 means no limit.
+	namespaceQuota, totalQuota int
 }
 
 func (a *artifacts) addFlags(fs *pflag.FlagSet) {
@@ -31,6 +34,10 @@ func (a *artifacts) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&a.url, "artifact-url", "",
 		"address at which Flux reaches the server of artifacts; default: http://pequod-artifacts.NAMESPACE.svc.cluster.local. with the namespace of the manager")
 	fs.BoolVar(&a.noCrossNamespace, "no-cross-namespace-refs", false, "reject InstanceSources whose source is in another namespace")
+	fs.IntVar(&a.namespaceQuota, "artifact-namespace-quota", 128,
+		"limit of the archives that the InstanceSources of a namespace store in etcd, in MiB; 0 means no limit")
+	fs.IntVar(&a.totalQuota, "artifact-total-quota", 512,
+		"limit of the archives that all InstanceSources store in etcd, in MiB; an archive of several counts once; 0 means no limit")
 }
 
 // enabled reports whether InstanceSources are reconciled.
@@ -43,6 +50,8 @@ func (a *artifacts) check(namespace string) error {
 		return errors.New("--artifact-url goes with --artifact-bind-address")
 	case !a.enabled() && a.noCrossNamespace:
 		return errors.New("--no-cross-namespace-refs goes with --artifact-bind-address")
+	case a.namespaceQuota < 0 || a.totalQuota < 0:
+		return errors.New("--artifact-namespace-quota and --artifact-total-quota must be at least 0")
 	case !a.enabled():
 		return nil
 	}
@@ -65,7 +74,10 @@ func (o *options) setupArtifacts(m manager.Manager, counters *appliermetrics.Met
 	if !o.artifacts.enabled() {
 		return nil
 	}
-	store := artifact.Store{Client: m.GetClient(), API: m.GetAPIReader(), Namespace: o.namespace}
+	store := &artifact.Store{
+		Client: m.GetClient(), API: m.GetAPIReader(), Namespace: o.namespace, Now: time.Now,
+		NamespaceQuota: int64(o.artifacts.namespaceQuota) << 20, TotalQuota: int64(o.artifacts.totalQuota) << 20,
+	}
 	err := source.Setup(m, source.Options{
 		Catalog: platforms, Evaluator: evaluator, Store: store, URL: o.artifacts.url, Transforms: o.allows,
 		NoCrossNamespace: o.artifacts.noCrossNamespace, Metrics: counters.Controller("instancesource"),

@@ -19,14 +19,20 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/yaml"
 
+	"github.com/pequod-io/pequod/config"
 	"github.com/pequod-io/pequod/operator/artifact"
+	"github.com/pequod-io/pequod/operator/blob"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/inprocess"
 )
 
 var apps, other = types.NamespacedName{Namespace: "shop", Name: "apps"}, types.NamespacedName{Namespace: "shop", Name: "apps2"}
@@ -34,19 +40,39 @@ var apps, other = types.NamespacedName{Namespace: "shop", Name: "apps"}, types.N
 // patience is how long a test waits for what must happen.
 const patience = 3 * time.Minute
 
-// newStore returns a store in the namespace of a test, and its client.
-func newStore(t *testing.T) (artifact.Store, client.WithWatch) {
+// newStore returns a store in the namespace of a test, and its client. Both have the rights of the
+// manager there.
+func newStore(t *testing.T) (*artifact.Store, client.WithWatch) {
 	t.Helper()
 	c := harness.Start(t)
+	var role rbacv1.Role
+	for document := range strings.SplitSeq(string(config.Operator), "\n---\n") {
+		if strings.Contains(document, "\nkind: Role\n") && strings.Contains(document, "name: pequod-manager-revisions\n") {
+			if err := yaml.UnmarshalStrict([]byte(document), &role); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	inprocess.Account(t, c, "manager", role.Rules...)
 	scheme := runtime.NewScheme()
 	if err := appsv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	api, err := client.NewWithWatch(c.Config, client.Options{Scheme: scheme})
+	api, err := client.NewWithWatch(c.ServiceAccount(t, c.Namespace, "manager"), client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return artifact.Store{Client: api, API: api, Namespace: c.Namespace}, api
+	return &artifact.Store{Client: api, API: api, Namespace: c.Namespace, Now: time.Now}, api
+}
+
+// count returns the number of objects that are stored.
+func count(t *testing.T, s *artifact.Store, api client.Client) int {
+	t.Helper()
+	var all appsv1.ControllerRevisionList
+	if err := api.List(t.Context(), &all, client.InNamespace(s.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	return len(all.Items)
 }
 
 // random returns bytes that can't be compressed.
@@ -60,9 +86,9 @@ func random(t *testing.T, size int) []byte {
 }
 
 // save saves an archive and returns its digest.
-func save(t *testing.T, s artifact.Store, of types.NamespacedName, data []byte) string {
+func save(t *testing.T, s *artifact.Store, of types.NamespacedName, data []byte, keep ...string) string {
 	t.Helper()
-	digest, err := s.Save(t.Context(), of, data)
+	digest, err := s.Save(t.Context(), of, data, keep...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,24 +98,31 @@ func save(t *testing.T, s artifact.Store, of types.NamespacedName, data []byte) 
 	return digest
 }
 
-// Archives are read back as they were saved, and pruned alone for each InstanceSource.
+// prune prunes the archives of an InstanceSource.
+func prune(t *testing.T, s *artifact.Store, of types.NamespacedName, keep ...string) {
+	t.Helper()
+	if err := s.Prune(t.Context(), of, keep...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Archives are read back as they were saved. Equal archives are stored once, and pruned when the last
+// InstanceSource loses them.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	s, api := newStore(t)
 	large, small := random(t, 2_500_000), []byte("small")
-	first, second := save(t, s, apps, large), save(t, s, apps, small)
+	first := save(t, s, apps, large)
+	second := save(t, s, apps, small, first)
 	save(t, s, apps, large)
 	save(t, s, other, large)
-	objects := func() int {
-		var all appsv1.ControllerRevisionList
-		if err := api.List(t.Context(), &all, client.InNamespace(s.Namespace)); err != nil {
-			t.Fatal(err)
+	objects := func(want int) {
+		t.Helper()
+		if n := count(t, s, api); n != want {
+			t.Errorf("%d objects; want %d", n, want)
 		}
-		return len(all.Items)
 	}
-	if n := objects(); n != 3+1+3 {
-		t.Errorf("%d objects", n)
-	}
+	objects(3 + 1 + 3) // the references, and the parts
 	read := func(of types.NamespacedName, digest string, want []byte) {
 		t.Helper()
 		got, err := s.Read(t.Context(), of, digest)
@@ -99,31 +132,33 @@ func TestStore(t *testing.T) {
 	}
 	read(apps, first, large)
 	read(apps, second, small)
-	read(other, second, nil)
+	read(other, second, nil) // it is another's
 	owners, err := s.Owners(t.Context())
 	if err != nil || len(owners) != 2 {
 		t.Errorf("owners %v, %v", owners, err)
 	}
-	if err := s.Prune(t.Context(), apps, second, "sha256:none"); err != nil {
-		t.Fatal(err)
-	}
+	prune(t, s, apps, second, "sha256:none")
 	read(apps, first, nil)
 	read(apps, second, small)
 	read(other, first, large)
-	save(t, s, apps, large)
+	objects(2 + 1 + 3)
+	save(t, s, apps, large, second)
 	read(apps, first, large)
-	if err := s.Prune(t.Context(), apps); err != nil {
-		t.Fatal(err)
-	}
+	third := save(t, s, apps, []byte("third"), first) // which deletes what isn't kept
 	read(apps, second, nil)
+	read(apps, first, large)
+	read(apps, third, []byte("third"))
+	objects(3 + 1 + 3)
+	prune(t, s, apps)
+	read(apps, third, nil)
 	read(other, first, large)
-	if n := objects(); n != 3 {
-		t.Errorf("%d objects are left", n)
-	}
+	objects(1 + 3)
 	owners, err = s.Owners(t.Context())
 	if diff := cmp.Diff([]types.NamespacedName{other}, owners); diff != "" || err != nil {
 		t.Errorf("owners (-want +got):\n%s%v", diff, err)
 	}
+	prune(t, s, other)
+	objects(0)
 	if _, err := s.Save(t.Context(), apps, make([]byte, artifact.MaxSize+1)); err == nil || err.Error() != "the archive is larger than 10 MiB" {
 		t.Errorf("an archive that is too large: %v", err)
 	}
@@ -136,7 +171,7 @@ func TestInterruptedSave(t *testing.T) {
 	s, api := newStore(t)
 	down := errors.New("the API server is down")
 	var left atomic.Int32
-	left.Store(2)
+	left.Store(3)
 	s.Client = interceptor.NewClient(api, interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 		if left.Add(-1) < 0 {
 			return down
@@ -145,56 +180,114 @@ func TestInterruptedSave(t *testing.T) {
 	}})
 	data := random(t, 2_500_000)
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(data))
-	if _, err := s.Save(t.Context(), apps, data); !errors.Is(err, down) {
-		t.Errorf("saving: %v", err)
+	interrupted := func() {
+		t.Helper()
+		if _, err := s.Save(t.Context(), apps, data); !errors.Is(err, down) {
+			t.Errorf("saving: %v", err)
+		}
+		if _, err := s.Read(t.Context(), apps, digest); !apierrors.IsNotFound(err) {
+			t.Errorf("reading what was not saved: %v", err)
+		}
 	}
-	if _, err := s.Read(t.Context(), apps, digest); !apierrors.IsNotFound(err) {
-		t.Errorf("reading what was not saved: %v", err)
-	}
+	interrupted()
 	whole := func() {
 		t.Helper()
-		left.Store(3)
+		left.Store(4)
 		save(t, s, apps, data)
 		if got, err := s.Read(t.Context(), apps, digest); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	}
 	whole()
-	// remove deletes the part whose name has a suffix, if there is one, and returns the number of parts
-	// that are left.
-	remove := func(suffix string) (left int) {
+	// remove deletes the object with a name, and checks how many are left.
+	remove := func(name string, want int) {
 		t.Helper()
-		var all appsv1.ControllerRevisionList
-		if err := api.List(t.Context(), &all, client.InNamespace(s.Namespace)); err != nil {
+		o := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
+		if err := api.Delete(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		for i := range all.Items {
-			if strings.HasSuffix(all.Items[i].Name, suffix) {
-				if err := api.Delete(t.Context(), &all.Items[i]); err != nil {
-					t.Fatal(err)
-				}
-				return len(all.Items) - 1
-			}
+		if n := count(t, s, api); n != want {
+			t.Errorf("%d objects are left; want %d", n, want)
 		}
-		return len(all.Items)
 	}
-	if left := remove("-1"); left != 2 {
-		t.Errorf("%d parts are left", left)
-	}
+	archive := "pequod-archive-" + strings.TrimPrefix(digest, "sha256:")
+	remove(archive+"-1", 3)
 	whole()
-	// Without the first part, the rest still has an owner, and is deleted with its archives.
-	if left := remove("-0"); left != 2 {
-		t.Errorf("%d parts are left", left)
-	}
+	// What is left of an archive has a reference, and is deleted with it.
+	remove(archive+"-0", 3)
 	owners, err := s.Owners(t.Context())
 	if diff := cmp.Diff([]types.NamespacedName{apps}, owners); diff != "" || err != nil {
 		t.Errorf("owners (-want +got):\n%s%v", diff, err)
 	}
-	if err := s.Prune(t.Context(), apps, "sha256:other"); err != nil {
-		t.Fatal(err)
+	prune(t, s, apps, "sha256:other")
+	if n := count(t, s, api); n != 0 {
+		t.Errorf("%d objects are left", n)
 	}
-	if left := remove("none"); left != 0 {
-		t.Errorf("%d parts are left", left)
+	// A process that is killed while it prunes leaves the parts. Each Prune and Save deletes them.
+	for _, next := range []func(){
+		func() { prune(t, s, other, "sha256:other") },
+		func() { prune(t, s, types.NamespacedName{}) },
+		func() { left.Store(2); save(t, s, other, []byte("small")); prune(t, s, other) },
+	} {
+		whole()
+		sum := sha256.Sum256([]byte(apps.String() + "\x00" + digest))
+		remove(fmt.Sprintf("pequod-reference-%x-0", sum[:16]), 3)
+		if _, err := s.Read(t.Context(), apps, digest); !apierrors.IsNotFound(err) {
+			t.Errorf("reading without a reference: %v", err)
+		}
+		next()
+		if n := count(t, s, api); n != 0 {
+			t.Errorf("%d objects are left", n)
+		}
+	}
+	// What fails isn't charged: all of these would exceed the rate.
+	data = random(t, artifact.MaxSize)
+	digest = fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+	for range 4 {
+		left.Store(0)
+		interrupted()
+	}
+}
+
+// Archives that earlier versions saved are served until their InstanceSource has another one.
+func TestEarlierVersion(t *testing.T) {
+	t.Parallel()
+	s, api := newStore(t)
+	s.TotalQuota = 2_510_000 // for which they don't count
+	data := random(t, 2_500_000)
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+	earlier := blob.Store{Client: api, API: api, Namespace: s.Namespace, Field: "archive"}
+	for _, of := range []types.NamespacedName{apps, other} {
+		sum := sha256.Sum256([]byte(of.String() + "\x00" + digest))
+		b := blob.Blob{Name: fmt.Sprintf("pequod-artifact-%x", sum[:16]), Annotations: map[string]string{"pequod.io/instance-source": of.String()}}
+		if err := earlier.Save(t.Context(), b, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	served := func(of types.NamespacedName, want bool) {
+		t.Helper()
+		if got, err := s.Read(t.Context(), of, digest); want != (err == nil && bytes.Equal(got, data)) || !want && !apierrors.IsNotFound(err) {
+			t.Errorf("archive of %s: %d bytes, %v", of, len(got), err)
+		}
+	}
+	if saved, err := s.Has(t.Context(), apps, digest); saved || err != nil {
+		t.Errorf("it counts as saved: %t, %v", saved, err)
+	}
+	prune(t, s, types.NamespacedName{})
+	served(apps, true)
+	save(t, s, apps, data)
+	save(t, s, other, []byte("small"), digest)
+	served(other, true)
+	if n := count(t, s, api); n != 2*3+(1+3)+(1+1) {
+		t.Errorf("%d objects", n)
+	}
+	prune(t, s, apps, digest)
+	served(apps, true)
+	served(other, true)
+	prune(t, s, other)
+	served(other, false)
+	if n := count(t, s, api); n != 1+3 {
+		t.Errorf("%d objects are left", n)
 	}
 }
 

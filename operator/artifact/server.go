@@ -28,7 +28,7 @@ const (
 )
 
 // Server returns the server of archives. The caller gives it a listener.
-func Server(store Store, log logr.Logger) *http.Server {
+func Server(store *Store, log logr.Logger) *http.Server {
 	return &http.Server{
 		Handler: Handler(store, log), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
@@ -37,7 +37,7 @@ func Server(store Store, log logr.Logger) *http.Server {
 
 // handler serves the archives of a store.
 type handler struct {
-	store    Store
+	store    *Store
 	log      logr.Logger
 	archives *cache
 	running  chan struct{} // has room for maxRequests
@@ -45,7 +45,7 @@ type handler struct {
 }
 
 // Handler returns the handler of [Server].
-func Handler(store Store, log logr.Logger) http.Handler {
+func Handler(store *Store, log logr.Logger) http.Handler {
 	h := &handler{
 		store: store, log: log, archives: newCache(maxCached), running: make(chan struct{}, maxRequests),
 		unknown: flowcontrol.NewTokenBucketPassiveRateLimiter(unknownRate, unknownBurst),
@@ -107,8 +107,7 @@ func (h *handler) archive(ctx context.Context, of types.NamespacedName, digest s
 	if err != nil {
 		return nil, err
 	}
-	key := nameOf(of, digest)
-	if archive := h.archives.get(key); archive != nil && known {
+	if archive := h.archives.get(digest); archive != nil && known {
 		return archive, nil
 	}
 	if !known && !h.unknown.TryAccept() {
@@ -116,7 +115,7 @@ func (h *handler) archive(ctx context.Context, of types.NamespacedName, digest s
 	}
 	archive, err := h.store.Read(ctx, of, digest)
 	if err == nil {
-		h.archives.put(key, archive)
+		h.archives.put(digest, archive)
 	}
 	return archive, err
 }

@@ -36,9 +36,9 @@ import (
 // annotationParts is the number of parts. Only the first part has it.
 const annotationParts = v1alpha1.Prefix + "parts"
 
-// maxPart is the size of the largest part, in bytes. It becomes some 1.2 MB of base64 in JSON; etcd
+// MaxPart is the size of the largest part, in bytes. It becomes some 1.2 MB of base64 in JSON; etcd
 // accepts 1.5 MiB.
-const maxPart = 900_000
+const MaxPart = 900_000
 
 // Store reads and writes the blobs of a namespace.
 type Store struct {
@@ -67,14 +67,14 @@ type Blob struct {
 // selector selects the blobs.
 func selector() labels.Set { return labels.Set{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy} }
 
-// metadata returns an empty object for the metadata of a part.
-func metadata() *metav1.PartialObjectMetadata {
+// Metadata returns an empty object for the metadata of a part.
+func Metadata() *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "ControllerRevision"}}
 }
 
 // ByObject returns the options of the manager's cache for the blobs in its namespace.
 func ByObject(namespace string) map[client.Object]cache.ByObject {
-	return map[client.Object]cache.ByObject{metadata(): {
+	return map[client.Object]cache.ByObject{Metadata(): {
 		Namespaces: map[string]cache.Config{namespace: {}}, Label: labels.SelectorFromSet(selector()),
 		Transform: cache.TransformStripManagedFields(),
 	}}
@@ -117,7 +117,7 @@ func (s Store) List(ctx context.Context, annotation string) ([]Blob, error) {
 
 // Save saves the parts of a blob that don't exist.
 func (s Store) Save(ctx context.Context, b Blob, data []byte) error {
-	parts := slices.Collect(slices.Chunk(data, maxPart))
+	parts := slices.Collect(slices.Chunk(data, MaxPart))
 	// The first part is written last, so that a blob that lacks a part is not listed.
 	for i, part := range slices.Backward(parts) {
 		raw, err := json.Marshal(map[string][]byte{s.Field: part})
@@ -144,23 +144,10 @@ func (s Store) Save(ctx context.Context, b Blob, data []byte) error {
 	return nil
 }
 
-// Values returns the values of an annotation that all parts of a blob have, without a request.
-// Parts that an interrupted Save or Delete has left count, too.
-func (s Store) Values(ctx context.Context, annotation string) ([]string, error) {
-	parts, err := s.parts(ctx, s.Client)
-	values := map[string]bool{}
-	for _, o := range parts {
-		if value := o.Annotations[annotation]; value != "" {
-			values[value] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(values)), err
-}
-
 // Has reports whether there is a blob with a name and all its parts. from is the Client or the API.
 func (s Store) Has(ctx context.Context, from client.Reader, name string) (bool, error) {
 	for i, parts := 0, 1; i < parts; i++ {
-		part := metadata()
+		part := Metadata()
 		if err := from.Get(ctx, s.key(name, i), part); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
@@ -218,35 +205,46 @@ func (s Store) Delete(ctx context.Context, b Blob) error {
 	return nil
 }
 
-// Prune deletes the blobs with a value of an annotation that all their parts have, except for those
-// with the names to keep. It also deletes parts that an interrupted Save or Delete has left, so no
-// blob with that value may be saved at the same time. from is the Client or the API.
-func (s Store) Prune(ctx context.Context, from client.Reader, annotation, value string, keep ...string) error {
-	parts, err := s.parts(ctx, from)
-	if err != nil {
-		return err
+// Part is the metadata of a part of a blob.
+type Part struct {
+	// Blob is the name of the blob.
+	Blob        string
+	Annotations map[string]string
+
+	name string
+	uid  types.UID
+}
+
+// Parts returns the parts of all blobs, first parts first. Parts that an interrupted Save or Delete
+// has left are among them. from is the Client, which makes no request, or the API.
+func (s Store) Parts(ctx context.Context, from client.Reader) ([]Part, error) {
+	objects, err := s.parts(ctx, from)
+	var all []Part
+	for _, o := range objects {
+		all = append(all, Part{Blob: o.Name[:max(0, strings.LastIndex(o.Name, "-"))], Annotations: o.Annotations, name: o.Name, uid: o.UID})
 	}
-	// As in Delete, first parts go first: their names are the shortest and least.
-	slices.SortFunc(parts, func(a, b metav1.PartialObjectMetadata) int {
-		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	slices.SortFunc(all, func(a, b Part) int { // the names of first parts are the shortest and least
+		return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
 	})
-	for _, o := range parts {
-		name := o.Name[:max(0, strings.LastIndex(o.Name, "-"))]
-		if o.Annotations[annotation] != value || slices.Contains(keep, name) {
-			continue
-		}
-		if err := s.delete(ctx, client.ObjectKeyFromObject(&o)); err != nil {
+	return all, err
+}
+
+// Remove deletes parts that were listed, in their order: as in Delete, first parts go first. A part
+// that was deleted and saved again since then stays.
+func (s Store) Remove(ctx context.Context, parts []Part) error {
+	for _, p := range parts {
+		if err := s.delete(ctx, types.NamespacedName{Namespace: s.Namespace, Name: p.name}, client.Preconditions{UID: &p.uid}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// delete deletes a part, if it exists.
-func (s Store) delete(ctx context.Context, key types.NamespacedName) error {
-	object := metadata()
+// delete deletes a part, if it exists and satisfies the preconditions.
+func (s Store) delete(ctx context.Context, key types.NamespacedName, o ...client.DeleteOption) error {
+	object := Metadata()
 	object.Namespace, object.Name = key.Namespace, key.Name
-	if err := client.IgnoreNotFound(s.Client.Delete(ctx, object)); err != nil {
+	if err := s.Client.Delete(ctx, object, o...); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("deleting ControllerRevision %s: %w", key, err)
 	}
 	return nil

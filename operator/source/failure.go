@@ -7,6 +7,7 @@ import (
 
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/operator/artifact"
 )
 
 // failure is the reason why an InstanceSource has no artifact for the revision of its source. The
@@ -18,6 +19,8 @@ type failure struct {
 	stalled bool
 	// after is the pause before the next attempt, or 0 for a backoff.
 	after time.Duration
+	// quota is the archive that exceeds a quota, or nil.
+	quota *artifact.LimitError
 	// waits means that the cause should pass soon after the start, so the status isn't written.
 	waits bool
 }
@@ -53,6 +56,10 @@ const (
 	reasonTransform = "TransformNotReady"
 	// reasonStorage: the archive couldn't be saved.
 	reasonStorage = "StorageOperationFailed"
+	// reasonQuota: the archive doesn't fit in a quota. It is saved as soon as there is room.
+	reasonQuota = "QuotaExceeded"
+	// reasonRate: the InstanceSource or its namespace has stored too much lately.
+	reasonRate = "RateLimited"
 	// reasonExists: an ExternalArtifact of that name belongs to something else.
 	reasonExists = "ExternalArtifactExists"
 	// reasonPublish: the ExternalArtifact couldn't be written.

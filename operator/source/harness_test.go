@@ -92,8 +92,9 @@ type env struct {
 	client  client.Client // of the test, which reads from the API server
 	catalog *catalog.Catalog
 	pool    *worker.Pool
-	store   artifact.Store
+	store   *artifact.Store
 	options source.Options
+	quota   int64 // of the namespace, in bytes
 	stop    func()
 	// ahead is the number of nanoseconds by which the clock of the manager is ahead. evaluations,
 	// reconciliations, errors and failing count evaluations in the pool, reconciliations, those of them that
@@ -184,13 +185,14 @@ func (b *env) start() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.store = artifact.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: b.Namespace}
+	now := func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
+	b.store = &artifact.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: b.Namespace, NamespaceQuota: b.quota, Now: now}
 	artifacts := httptest.NewServer(artifact.Handler(b.store, logr.Discard()))
 	b.t.Cleanup(artifacts.Close)
 	o := b.options
 	o.Transforms = func(namespace string) bool { return namespace == b.Namespace }
 	o.Catalog, o.Evaluator, o.Store, o.URL, o.Backoff = b.catalog, instance.Pooled(b.pool, nil), b.store, artifacts.URL, cmp.Or(o.Backoff, 50*time.Millisecond)
-	o.Now, o.Metrics = func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }, reconciles{b}
+	o.Now, o.Metrics = now, reconciles{b}
 	if err := source.Setup(mgr, o); err != nil {
 		b.t.Fatal(err)
 	}
@@ -280,6 +282,15 @@ func (b *env) push(revision string, files map[string]string) {
 func (b *env) instanceSource(name, spec string) {
 	b.t.Helper()
 	b.Apply(b.t, "apiVersion: platform.pequod.io/v1alpha1\nkind: InstanceSource\nmetadata: {name: "+name+"}\nspec: "+spec+"\n")
+}
+
+// remove deletes an InstanceSource.
+func (b *env) remove(name string) {
+	b.t.Helper()
+	in := &v1alpha1.InstanceSource{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: name}}
+	if err := b.client.Delete(b.t.Context(), in); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // apps makes the GitRepository apps with files, and the InstanceSource apps of the directory apps.

@@ -166,13 +166,6 @@ func TestDeletion(t *testing.T) {
 			return nil
 		})
 	}
-	remove := func(name string) {
-		t.Helper()
-		in := &v1alpha1.InstanceSource{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: name}}
-		if err := b.client.Delete(t.Context(), in); err != nil {
-			t.Fatal(err)
-		}
-	}
 	externals := b.Await(t, fluxVersion, "ExternalArtifact", "")
 	gone := func(name string, left int) {
 		t.Helper()
@@ -182,17 +175,17 @@ func TestDeletion(t *testing.T) {
 			}
 			revisions, err := b.Client.AppsV1().ControllerRevisions(b.Namespace).List(ctx, metav1.ListOptions{})
 			if err == nil && len(revisions.Items) != left {
-				err = fmt.Errorf("%d archives are left; want %d", len(revisions.Items), left)
+				err = fmt.Errorf("%d objects are left; want %d", len(revisions.Items), left)
 			}
 			return err
 		})
 	}
-	remove("apps")
-	gone("apps", 2)
+	b.remove("apps")
+	gone("apps", 2+1) // the references, and the archive of all
 	b.stop()
-	remove("second")
+	b.remove("second")
 	b.start()
-	gone("second", 1)
+	gone("second", 1+1)
 }
 
 // TestStart begins before the Transforms are ready.

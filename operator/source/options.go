@@ -14,7 +14,7 @@ type Options struct {
 	Catalog   *catalog.Catalog
 	Evaluator *instance.Evaluator
 	// Store keeps the archives, which every replica of the manager serves.
-	Store artifact.Store
+	Store *artifact.Store
 	// URL is the address of the server of the archives, such as
 	// http://pequod-artifacts.pequod-system.svc.cluster.local.
 	URL string

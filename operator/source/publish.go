@@ -216,6 +216,20 @@ func (s *session) writeExternalStatus(ctx context.Context, live *external, statu
 	return err
 }
 
+// served returns the digests of the archives that readers may fetch: that of the ExternalArtifact, and
+// what this process or one before it has published last, if informers are behind. Some can be "".
+func (s *session) served(ctx context.Context) []string {
+	digests := []string{s.memory.published}
+	if before := s.source.Status.Artifact; before != nil {
+		digests = append(digests, before.Digest)
+	}
+	shown, _ := s.flux.get(ctx, v1alpha1.FluxExternalArtifact, s.key) // without it, publish fails
+	if live := viewOf(shown); live != nil && live.status.Artifact != nil {
+		digests = append(digests, live.status.Artifact.Digest)
+	}
+	return digests
+}
+
 // kept returns the digests of the archives that stay: the published one, and the one before it, which
 // Flux may be about to fetch.
 func (s *session) kept(published *meta.Artifact) []string {

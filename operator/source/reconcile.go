@@ -42,7 +42,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // reconcile is Reconcile without the count. It also reports whether there is a failure.
 func (r *reconciler) reconcile(ctx context.Context, key types.NamespacedName, now time.Time) (reconcile.Result, bool, error) {
 	in := &v1alpha1.InstanceSource{}
-	if err := r.client.Get(ctx, key, in); apierrors.IsNotFound(err) {
+	if err := r.client.Get(ctx, key, in); key.Name == "" || apierrors.IsNotFound(err) {
 		// The API server's garbage collector deletes the ExternalArtifact.
 		r.forget(key)
 		return reconcile.Result{}, false, r.Store.Prune(ctx, key)
@@ -135,9 +135,9 @@ func (s *session) render(ctx context.Context) (*failure, error) {
 
 // isCurrent reports whether another rendering of the same input would have the outcome of the last
 // one. The files and the platforms of their kinds decide about it, since modules see neither the
-// time nor the cluster. At the interval, isCurrent checks that the archive still exists. Two kinds
-// of failures are then tried again: those that may pass, and those about kinds without a platform,
-// whose messages depend on the status of Transforms.
+// time nor the cluster; and the room, if a quota was exceeded. At the interval, isCurrent checks that
+// the archive still exists. Two kinds of failures are then tried again: those that may pass, and those
+// about kinds without a platform, whose messages depend on the status of Transforms.
 func (s *session) isCurrent(ctx context.Context, revision, address string) (bool, error) {
 	m := s.memory
 	if !s.samePlatforms() || m.failure != nil && m.address != address {
@@ -145,6 +145,17 @@ func (s *session) isCurrent(ctx context.Context, revision, address string) (bool
 	}
 	if m.result != nil {
 		m.address, m.result.revision = address, revision
+	}
+	if m.failure != nil && m.failure.quota != nil {
+		err := s.Store.Room(ctx, s.key, m.failure.quota, s.served(ctx)...)
+		f := s.unsaved(err)
+		if f == nil || f.quota == nil {
+			return false, err
+		}
+		if !s.now.Before(m.due) { // the message has other figures
+			m.failure, m.due = f, s.now.Add(s.interval())
+		}
+		return true, nil
 	}
 	unknown := slices.Contains(slices.Collect(maps.Values(m.platforms)), "")
 	switch {
@@ -182,12 +193,35 @@ func (s *session) renderArtifact(ctx context.Context, a *meta.Artifact) *failure
 	if len(archive) > artifact.MaxSize {
 		return tooLarge("the archive of the graphs is", artifact.MaxSize)
 	}
-	digest, err := s.Store.Save(ctx, s.key, archive)
-	if err != nil {
-		return &failure{reason: reasonStorage, message: err.Error()}
+	s.wantRoom(true)
+	digest, err := s.Store.Save(ctx, s.key, archive, s.served(ctx)...)
+	f = s.unsaved(err)
+	if s.wantRoom(f != nil && f.quota != nil); f != nil {
+		return f
 	}
 	s.memory.result = &result{digest: digest, size: int64(len(archive)), instances: len(b.manifests), revision: a.Revision}
 	return nil
+}
+
+// wantRoom records whether the InstanceSource is reconciled again when an archive is deleted.
+func (s *session) wantRoom(wants bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.memory.wantsRoom = wants
+}
+
+// unsaved returns the failure of an archive that wasn't saved, or nil without an error.
+func (s *session) unsaved(err error) *failure {
+	var limit *artifact.LimitError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &limit):
+		return &failure{reason: reasonStorage, message: err.Error()}
+	case limit.Until.IsZero():
+		return &failure{reason: reasonQuota, message: err.Error(), stalled: true, quota: limit}
+	}
+	return &failure{reason: reasonRate, message: err.Error(), after: max(time.Second, limit.Until.Sub(s.now))}
 }
 
 // usePlatforms records the platforms that a rendering used.

@@ -24,7 +24,7 @@ type reconciler struct {
 	// started is the time at which the controller was started.
 	started time.Time
 
-	mu       sync.Mutex // guards the map, and platforms of each memory
+	mu       sync.Mutex // guards the map, and platforms and wantsRoom of each memory
 	memories map[types.NamespacedName]*memory
 }
 
@@ -38,6 +38,8 @@ type memory struct {
 	// platforms identify the platforms that the last rendering used by their kinds, "" for kinds
 	// without one.
 	platforms map[schema.GroupKind]string
+	// wantsRoom is set while an archive is saved, and stays set if it exceeds a quota.
+	wantsRoom bool
 	// failure is the failure of the last rendering. If it is nil, result is its result.
 	failure *failure
 	result  *result

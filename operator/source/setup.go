@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -14,12 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/blob"
 	"github.com/pequod-io/pequod/operator/catalog"
 )
 
@@ -31,7 +34,7 @@ func ByObject() map[client.Object]cache.ByObject {
 // Setup adds the controller to a manager, whose scheme must have InstanceSources and Transforms.
 // Sources of Flux are watched without the manager's cache, because their kinds can be missing.
 func Setup(mgr manager.Manager, o Options) error {
-	if o.Catalog == nil || o.Evaluator == nil || o.Store.Client == nil || o.URL == "" {
+	if o.Catalog == nil || o.Evaluator == nil || o.Store == nil || o.URL == "" {
 		return errors.New("operator/source: a catalog, an evaluator, a store and a URL are needed")
 	}
 	if o.Metrics == nil {
@@ -61,6 +64,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	for _, w := range []source.Source{
 		source.Kind(mgr.GetCache(), &v1alpha1.InstanceSource{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.InstanceSource]{}),
+		source.Kind(mgr.GetCache(), blob.Metadata(), handler.TypedFuncs[*metav1.PartialObjectMetadata, reconcile.Request]{DeleteFunc: r.deleted}),
 		source.Func(r.flux.start), source.Func(r.watchCatalog), source.Func(r.begin),
 	} {
 		if err := c.Watch(w); err != nil {
@@ -84,12 +88,24 @@ func (r *reconciler) watchCatalog(ctx context.Context, queue workqueue.TypedRate
 	return nil
 }
 
+// deleted queues the InstanceSources whose archives exceed a quota after something stored was deleted.
+func (r *reconciler) deleted(_ context.Context, _ event.TypedDeleteEvent[*metav1.PartialObjectMetadata], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, m := range r.memories {
+		if m.wantsRoom {
+			queue.Add(reconcile.Request{NamespacedName: key})
+		}
+	}
+}
+
 // begin records the time at which this replica became the leader. It queues all InstanceSources
-// that have archives: those that were deleted while no manager ran lose their archives.
+// that have archives: those that were deleted while no manager ran lose their archives. It also
+// queues a key without a name, which stands for archives without a reference.
 func (r *reconciler) begin(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.started = r.Now()
 	owners, err := r.Store.Owners(ctx)
-	for _, key := range owners {
+	for _, key := range append(owners, types.NamespacedName{}) {
 		queue.Add(reconcile.Request{NamespacedName: key})
 	}
 	return err
