@@ -49,7 +49,7 @@ func TestNarrow(t *testing.T) {
 		"* resourcegraphs/status patch",
 		"* instancesources/status patch",
 		"* resourcegraphs create delete get list operate patch watch",
-		"* customresourcedefinitions create delete get list patch watch",
+		"* customresourcedefinitions create delete get list patch update watch",
 		"* customresourcedefinitions/status patch update",
 		"* clusterroles create delete get list patch watch",
 		"* clusterrolebindings create delete get list patch watch",
