@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -265,6 +266,7 @@ func TestGraphsOfToken(t *testing.T) {
 func TestToken(t *testing.T) {
 	t.Parallel()
 	c, access := deployed.Install(t)
+	c.Apply(t, string(config.Applier))
 	c.Apply(t, string(config.Actions))
 	fluxKinds(t, c)
 	agreed := c.Unique("agreed")
@@ -300,10 +302,32 @@ func TestToken(t *testing.T) {
 		_, refused := c.TryToken(t, as, harness.Kinds(nil, c.Namespace))
 		outside += refused
 	}
-	as := rest.CopyConfig(access)
-	as.Impersonate.UserName = "system:serviceaccount:" + agreed + ":team"
-	allowed, refused := c.TryToken(t, as, harness.Kinds(map[string]string{"ConfigMap " + agreed: everything + " deletecollection"}, namespaces...)[:3])
-	inside, outside = inside+allowed, outside+refused
+	try := func(account string, targets []harness.Target) {
+		t.Helper()
+		as := rest.CopyConfig(access)
+		as.Impersonate.UserName = "system:serviceaccount:" + account
+		allowed, refused := c.TryToken(t, as, targets)
+		inside, outside = inside+allowed, outside+refused
+	}
+	try(agreed+":team", harness.Kinds(map[string]string{"ConfigMap " + agreed: everything + " deletecollection"}, c.Namespace, "kube-system", agreed)[:3])
+	try(process.Namespace+":default", harness.Kinds(nil, namespaces...))
+	// As the other programs of its namespace: with their roles, but they change no graph and no Action, and nobody
+	// acts as others by acting as them.
+	const lists = "list watch"
+	shared := map[string]string{"TokenReview": "create", "SubjectAccessReview": "create", "Lease pequod-system": "create"}
+	ofApplier := map[string]string{"ServiceAccount": "get list watch", "Role": lists, "RoleBinding": lists, "ClusterRole": lists, "ClusterRoleBinding": lists}
+	maps.Copy(ofApplier, shared)
+	graph, action := graphWith(c.Namespace, "", ""), `{apiVersion: platform.pequod.io/v1alpha1, kind: Action, metadata: {name: NAME}, spec: {serviceAccountName: runner, http: {url: "https://example.com/"}}}`
+	try(process.Namespace+":pequod-applier", append(harness.Kinds(ofApplier, namespaces...),
+		harness.Target{Manifest: graph, Allowed: "get list watch patch status", Patch: `{"metadata": {"finalizers": ["pequod.io/applier"]}}`},
+		harness.Target{Manifest: graph, Allowed: "get list watch status", Patch: `{"spec": {"serviceAccountName": "pequod"}}`},
+		harness.Target{Manifest: graph, Allowed: "get list watch status", Patch: `{"metadata": {"labels": {"pequod.io/paused": "true"}}}`},
+	))
+	try(process.Namespace+":pequod-actions", append(harness.Kinds(shared, namespaces...),
+		harness.Target{Manifest: action, Allowed: "get list watch patch status", Patch: `{"metadata": {"finalizers": ["pequod.io/actions"]}}`},
+		harness.Target{Manifest: action, Allowed: "get list watch status", Patch: `{"metadata": {"annotations": {"pequod.io/approved-plan": "x"}}}`},
+		harness.Target{Manifest: action, Allowed: "get list watch status", Patch: `{"spec": {"serviceAccountName": "admin"}}`},
+	))
 	t.Logf("%d requests inside of the roles, %d outside", inside, outside)
 	if inside < 200 || outside < 500 {
 		t.Errorf("%d requests inside of the roles, %d outside", inside, outside)
