@@ -96,6 +96,7 @@ func newGraphEnv(t *testing.T) *graphEnv {
 	t.Helper()
 	c, as := installed.Borrow(t)
 	c.Apply(t, string(applier.Manifests))
+	c.Apply(t, string(operator.Manifests)) // its policies hold for the programs beside it
 	e := &graphEnv{c, newCloud(t), t.TempDir()}
 	applier.Start(t, c, c.ServiceAccount(t, process.Namespace, applier.Account))
 	installed.Start(t, c, as, "--allow-egress=127.0.0.0/8,http://127.0.0.1")
