@@ -259,6 +259,18 @@ func TestGraphsOfToken(t *testing.T) {
 	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+agreed+"}}\n---"+strings.ReplaceAll(strings.ReplaceAll(team, "NAMESPACE", agreed), "metadata: {", "metadata: {namespace: "+agreed+", "))
 	enforced(t, c, access)
 	c.TryToken(t, access, graphTargets(c.Namespace, agreed, true))
+	for _, name := range []string{"pequod-manager", "pequod-executors"} {
+		harness.Eventually(t, patience, func(ctx context.Context) error {
+			policy, err := c.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(ctx, name, metav1.GetOptions{})
+			if err == nil && policy.Status.TypeChecking == nil {
+				err = errors.New("the types of its expressions aren't checked yet")
+			}
+			if err == nil && len(policy.Status.TypeChecking.ExpressionWarnings) > 0 {
+				t.Errorf("%s: %+v", name, policy.Status.TypeChecking.ExpressionWarnings)
+			}
+			return err
+		})
+	}
 }
 
 // TestToken tries the manager's token on everything that the policy doesn't limit: it has the rights of the table in
