@@ -239,8 +239,25 @@ func (d *driver) failed(g goal, err error) {
 	d.wake()
 }
 
+// forbidden implements host.
+func (d *driver) forbidden(err error) {
+	switch before := d.lacksRights; {
+	case apierrors.IsForbidden(err):
+		began := d.now()
+		if d.run != nil {
+			began = d.run.began
+		}
+		d.lacksRights = true
+		d.rights.await(d, began)
+	case before:
+		d.lacksRights = false
+		d.rights.drop(d)
+	}
+}
+
 // retryDelay implements host. It logs and counts the error.
 func (d *driver) retryDelay(err error) time.Duration {
+	d.forbidden(err)
 	f := cluster.Classify(err)
 	d.Metrics.ReconcileFailed(d.key.Namespace, d.key.Name, f.Reason)
 	d.log.Info("retrying a graph", "namespace", d.key.Namespace, "name", d.key.Name, "reason", f.Error())

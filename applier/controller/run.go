@@ -123,6 +123,9 @@ type host interface {
 	// did so recently.
 	timedOut()
 	hurried() bool
+	// forbidden has the graph tried again when rights change, if the error is that of a request
+	// that is forbidden. Any other one, and nil, ends that.
+	forbidden(error)
 	// retryDelay records an error that may be transient, and returns how long to wait.
 	retryDelay(error) time.Duration
 	// waitForResync returns when a graph that failed for good is tried again, and

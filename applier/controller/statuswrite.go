@@ -171,6 +171,7 @@ func (r *run) writeRecord() {
 }
 
 func (r *run) recorded(a *engine.Action, err error) {
+	r.host.forbidden(err)
 	if err == nil {
 		r.host.setUnrecorded("")
 	}

@@ -33,7 +33,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	config = rest.CopyConfig(config)
 	config.UserAgent = o.Name + "/" + o.Version
 	config.QPS = -1 // the API server limits requests itself
-	limitAnswers(config, answerTimeout)
+	limitAnswers(config, answerTimeout, stallTimeout)
 	m, err := manager.New(config, o.manager())
 	if err != nil {
 		return err

@@ -13,13 +13,14 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// TestLimitAnswers gives up a request that is not answered, and not a watch that has begun.
+// TestLimitAnswers gives up requests that are not answered, or not to the end, and not a watch that has
+// begun.
 func TestLimitAnswers(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	config := proxy.Config(c.Config)
-	limitAnswers(config, time.Second)
+	limitAnswers(config, time.Second, 2*time.Second)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +35,12 @@ func TestLimitAnswers(t *testing.T) {
 	began := time.Now()
 	_, err = maps.Patch(t.Context(), "a", "application/merge-patch+json", []byte("{}"), metav1.PatchOptions{})
 	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took < time.Second || took > 30*time.Second {
+		t.Errorf("after %s: %v", took, err)
+	}
+	proxy.Inject(faults.Rule{Verbs: []string{"list"}, Faults: []faults.Fault{faults.Stall{}}})
+	began = time.Now()
+	_, err = maps.List(t.Context(), metav1.ListOptions{})
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took < 2*time.Second || took > 30*time.Second {
 		t.Errorf("after %s: %v", took, err)
 	}
 	c.Apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: late}}")

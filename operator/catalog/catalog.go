@@ -42,9 +42,6 @@ type Entry struct {
 	// entry has the names of the kind, and is shown by [Catalog.Watch] only, so that instances show the
 	// reason.
 	NotReady string
-	// Forbidden is set while the manager lacks rights to the instances. They are reconciled when
-	// that changes, without the pauses of those that failed.
-	Forbidden bool
 	// Paused is set if the Transform is paused: nothing is written for its instances.
 	Paused bool
 	// IgnoresLabels and IgnoresAnnotations are set if the module doesn't see the labels or
@@ -141,6 +138,7 @@ type Catalog struct {
 	// listings tell whether the instances of Transforms with an entry can be listed.
 	listings map[types.NamespacedName]Listing
 	onCount  func(types.NamespacedName)
+	onRights func()
 }
 
 // New returns an empty catalog.

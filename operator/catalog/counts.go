@@ -43,3 +43,14 @@ func (c *Catalog) OnCount(f func(transform types.NamespacedName)) {
 	defer c.mu.Unlock()
 	c.onCount = f
 }
+
+// OnRights has f called while roles change; see [Catalog.TryForbidden]. It must be called before the catalog
+// is used.
+func (c *Catalog) OnRights(f func()) { c.onRights = f }
+
+// TryForbidden has instances that were forbidden to the manager tried again: it may have got rights.
+func (c *Catalog) TryForbidden() {
+	if c.onRights != nil {
+		c.onRights()
+	}
+}

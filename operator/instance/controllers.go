@@ -89,3 +89,12 @@ func (c *controllers) graphChanged(source sourceKey) {
 		k.enqueue(source.NamespacedName, false)
 	}
 }
+
+// tryForbidden tries an instance of each kind again that was forbidden.
+func (c *controllers) tryForbidden() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.running {
+		k.tryForbidden()
+	}
+}

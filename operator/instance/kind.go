@@ -37,6 +37,8 @@ type kind struct {
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
+	// forbidden are the instances whose last requests were forbidden.
+	forbidden map[types.NamespacedName]bool
 }
 
 type queue struct {
@@ -46,7 +48,7 @@ type queue struct {
 // newKind returns the controller of the kind of an entry.
 func newKind(s *services, e *catalog.Entry) *kind {
 	k := &kind{
-		services: s, group: e.Kind(), memories: map[types.NamespacedName]*memory{}, counter: make(counter, 1),
+		services: s, group: e.Kind(), memories: map[types.NamespacedName]*memory{}, forbidden: map[types.NamespacedName]bool{}, counter: make(counter, 1),
 		resource: schema.GroupVersionResource{Group: e.Names.Group, Version: e.Names.Version, Resource: e.Names.Plural},
 	}
 	k.entry.Store(e)
@@ -173,6 +175,32 @@ func (k *kind) remember(key types.NamespacedName, uid types.UID) *memory {
 func (k *kind) forget(key types.NamespacedName) {
 	k.mu.Lock()
 	delete(k.memories, key)
+	delete(k.forbidden, key)
 	k.mu.Unlock()
 	k.Board.Changed(k.group)
+}
+
+// noteForbidden records whether the requests for an instance were forbidden. If they aren't any more, all
+// instances that were forbidden are tried again: the manager has probably got a right.
+func (k *kind) noteForbidden(key types.NamespacedName, forbidden bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if forbidden {
+		k.forbidden[key] = true
+	} else if k.forbidden[key] {
+		for other := range k.forbidden {
+			k.enqueue(other, false)
+		}
+		clear(k.forbidden)
+	}
+}
+
+// tryForbidden tries one of the instances again that were forbidden.
+func (k *kind) tryForbidden() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key := range k.forbidden {
+		k.enqueue(key, false)
+		return
+	}
 }

@@ -65,6 +65,7 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 		return reconcile.Result{RequeueAfter: rereadAfter}, false, nil
 	}
 	if t.unsettled(&s, failed) {
+		k.noteForbidden(key, apierrors.IsForbidden(failed))
 		return reconcile.Result{}, false, failed
 	}
 	refused = s.refusal != nil
@@ -85,6 +86,7 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 		failed = errors.Join(failed, client.IgnoreNotFound(err))
 		wait = t.next(s)
 	}
+	k.noteForbidden(key, apierrors.IsForbidden(failed))
 	if failed != nil {
 		return reconcile.Result{}, refused, failed // the queue decides when to try again
 	}

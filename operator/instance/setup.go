@@ -50,6 +50,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	if c.graphs, err = newGraphs(watching, c.graphChanged); err != nil {
 		return err
 	}
+	o.Catalog.OnRights(c.tryForbidden)
 	if o.Counted != nil {
 		o.Counted(c.countPhases)
 	}

@@ -103,7 +103,7 @@ func (s *session) waitFor(ctx context.Context, b *blocked) (reconcile.Result, er
 	if b.reason == reasonInstances {
 		// After a restart the platform is not listed. What the instances had is better than what
 		// a reference means by now.
-		err := s.keep(ctx, b)
+		err := s.keep(ctx)
 		if err == nil && s.Catalog.Of(s.key) == nil {
 			err = s.list(ctx)
 		}

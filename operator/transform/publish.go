@@ -71,12 +71,11 @@ func (s *session) publish(ctx context.Context) error {
 
 // keep keeps the last good version in the catalog. A restarted process lists it if its sources
 // were kept and it finds its CRD. Without them, its instances are not rendered until the
-// Transform is ready. b is why there is no new one.
-func (s *session) keep(ctx context.Context, b *blocked) error {
+// Transform is ready.
+func (s *session) keep(ctx context.Context) error {
 	if old := s.Catalog.Of(s.key); old != nil {
 		kept := *old
 		kept.Paused, kept.Rollout = s.isPaused(), s.t.Spec.Rollout
-		kept.Forbidden = b != nil && b.reason == reasonInstancesForbidden
 		s.Catalog.Set(&kept)
 		return nil
 	}
@@ -144,7 +143,7 @@ func (s *session) explain(ctx context.Context, b *blocked) error {
 func (s *session) list(ctx context.Context) error {
 	for _, step := range []func(context.Context) (*blocked, error){s.fetch, s.load} {
 		if b, err := step(ctx); b != nil || err != nil {
-			return errors.Join(err, s.keep(ctx, b))
+			return errors.Join(err, s.keep(ctx))
 		}
 	}
 	if s.inPlace(ctx) {
@@ -154,7 +153,7 @@ func (s *session) list(ctx context.Context) error {
 		}
 		return err
 	}
-	return s.keep(ctx, nil)
+	return s.keep(ctx)
 }
 
 // served reports whether a CRD of the Transform is served.

@@ -22,14 +22,16 @@ type rights struct {
 	// settle is the time after which all API servers know a change.
 	settle time.Duration
 	// wake returns the Transforms for which the manager lacks rights, or all.
-	wake    func(ctx context.Context, all bool) []reconcile.Request
+	wake func(ctx context.Context, all bool) []reconcile.Request
+	// try has instances tried again.
+	try     func()
 	changed chan struct{}
 	// epoch counts the changes that all API servers know, from 1.
 	epoch atomic.Int64
 }
 
-func newRights(client metadata.Interface, settle time.Duration, wake func(context.Context, bool) []reconcile.Request) (*rights, error) {
-	r := &rights{settle: settle, wake: wake, changed: make(chan struct{}, 1)}
+func newRights(client metadata.Interface, settle time.Duration, wake func(context.Context, bool) []reconcile.Request, try func()) (*rights, error) {
+	r := &rights{settle: settle, wake: wake, try: try, changed: make(chan struct{}, 1)}
 	r.epoch.Store(1)
 	for _, resource := range []string{"clusterroles", "clusterrolebindings"} {
 		informer, err := newNames(client, rbacv1.SchemeGroupVersion.WithResource(resource), func(o *metav1.ListOptions) {
@@ -91,6 +93,7 @@ func (r *rights) run(ctx context.Context, queue workqueue.TypedRateLimitingInter
 			for _, request := range r.wake(ctx, all) {
 				queue.Add(request)
 			}
+			r.try()
 			if all {
 				break
 			}

@@ -90,7 +90,7 @@ func (s *session) written(result reconcile.Result, err error) (reconcile.Result,
 
 // stop writes the status of a Transform that a step blocks. The last good version stays.
 func (s *session) stop(ctx context.Context, next *v1alpha1.TransformStatus, b *blocked) (reconcile.Result, error) {
-	err := s.keep(ctx, b)
+	err := s.keep(ctx)
 	if err == nil {
 		err = s.explain(ctx, b)
 	}

@@ -115,7 +115,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	if r.kinds, err = newKinds(names, r.ofName); err != nil {
 		return err
 	}
-	if r.rights, err = newRights(names, o.Settle, r.ofRights); err != nil {
+	if r.rights, err = newRights(names, o.Settle, r.ofRights, o.Catalog.TryForbidden); err != nil {
 		return err
 	}
 	// All that the status depends on is watched, so nothing is polled but moving references.

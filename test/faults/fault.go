@@ -134,6 +134,16 @@ func (Hang) happen(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	<-r.Context().Done()
 }
 
+// Stall sends the begin of an answer, and never the rest. The request does not reach the server.
+type Stall struct{}
+
+func (Stall) happen(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte("{")) // it fails only if the client has closed the connection
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
 // Drop closes the connection before the request reaches the server.
 type Drop struct{}
 

@@ -28,6 +28,7 @@
 package faults
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -193,6 +194,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.record = append(p.record, request)
 	p.mu.Unlock()
+	// The reverse proxy would now and then lose the end of an answer to a request whose body the server
+	// hasn't read, as when it refuses one.
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(data))
 	if fault == nil {
 		p.forward.ServeHTTP(w, r)
 		return
