@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,6 +128,15 @@ rules: [{apiGroups: [platform.pequod.io], resources: [actions], verbs: [get, lis
 `)
 	dir := commandDir(t)
 	for i, row := range rows {
+		if i == len(rows)-1 { // which deletes the instance
+			proxyCommands(t, c, dir)
+			harness.Eventually(t, patience, func(context.Context) error {
+				if runs := s.Runs(); len(runs) < 5 {
+					return fmt.Errorf("runs: %v", runs)
+				}
+				return nil
+			})
+		}
 		want := regexp.MustCompile(commandOutputs[i])
 		harness.Eventually(t, patience, func(ctx context.Context) error {
 			if args, ok := strings.CutPrefix(row[2], "pequod "); ok {
@@ -144,8 +154,8 @@ rules: [{apiGroups: [platform.pequod.io], resources: [actions], verbs: [get, lis
 			return nil
 		})
 	}
-	// The example, another spec, and two requests.
-	if runs := s.Runs(); len(runs) != 4 {
+	// The example, another spec, and three requests.
+	if runs := s.Runs(); len(runs) != 5 {
 		t.Errorf("runs: %v", runs)
 	}
 	versions := fmt.Sprint(c.Get(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "topics.pequod.io").Object["spec"])
@@ -153,4 +163,43 @@ rules: [{apiGroups: [platform.pequod.io], resources: [actions], verbs: [get, lis
 		t.Errorf("no version v1beta1: %s", versions)
 	}
 	(&graphEnv{Cluster: c}).missing(t, "Action", "production-pg")
+}
+
+// proxyBlock are the commands of docs/receivers.md that read and write with kubectl proxy.
+var proxyBlock = regexp.MustCompile("(?s)```sh\n(kubectl proxy &\n.*?)```")
+
+// proxyCommands runs these commands for the instance and the Action production-pg.
+func proxyCommands(t *testing.T, c *harness.Cluster, dir string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/receivers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := proxyBlock.FindSubmatch(text)
+	if block == nil {
+		t.Fatal("docs/receivers.md has no commands with kubectl proxy")
+	}
+	address := process.FreeAddress(t)
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := strings.NewReplacer(
+		"kubectl proxy &", "kubectl proxy --port="+port+" >proxy.log & trap \"kill $!\" EXIT\n"+
+			"until curl -sf http://"+address+"/version >/dev/null; do sleep 0.2; done",
+		"127.0.0.1:8001", address, "namespaces/default", "namespaces/"+c.Namespace,
+		" | jq .status.history", "", " | jq .status", "", // jq isn't on every machine
+		`curl -s "${cluster%/*}?watch`, `curl -s --max-time 5 "${cluster%/*}?watch`, // a watch has no end
+	).Replace(string(block[1]))
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "KUBECONFIG="+c.Kubeconfig, "PATH="+dir+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	for _, want := range []string{
+		`(?s)"kind": "DatabaseCluster".*"endpoint": "production-pg.example.com:5432"`, `(?s)"kind": "Action".*"history": \[\s*\{`,
+		`"type":"ADDED","object":\{[^\n]*"kind":"DatabaseCluster"`, `"pequod.io/reconcile-requested-at": "20`,
+	} {
+		if err != nil || !regexp.MustCompile(want).Match(out) {
+			t.Fatalf("%v: no match for %s in the output of\n%s\n%s", err, want, script, out)
+		}
+	}
 }
