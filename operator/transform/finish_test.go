@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -223,4 +224,49 @@ func TestDeleteBlocked(t *testing.T) {
 	if crd := b.crd("apps." + b.group); crd == nil || !crd.DeletionTimestamp.IsZero() {
 		t.Errorf("CRD: %v", crd)
 	}
+}
+
+// TestDeletionFailed deletes a Transform whose CRD nobody may delete: the status has the reason, until it
+// may be deleted.
+func TestDeletionFailed(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.create(b.transform("app", b.appModule(`text: string`)))
+	b.ready("app")
+	name := b.Unique("kept")
+	for _, o := range b.Apply(t, strings.ReplaceAll(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apiextensions.k8s.io], apiVersions: ["*"], operations: [DELETE], resources: [customresourcedefinitions], resourceNames: [apps.`+b.group+`]}
+  validations: [{expression: "false", message: "kept for the audit", reason: Forbidden}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec: {policyName: NAME, validationActions: [Deny]}
+`, "NAME", name)) {
+		t.Cleanup(func() { _ = b.client.Delete(context.Background(), o) })
+	}
+	// API servers know a policy some time after it was made.
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		crd.Name = "apps." + b.group
+		if err := b.client.Delete(ctx, crd, client.DryRunAll); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("the policy isn't known: %w", err)
+		}
+		return nil
+	})
+	if err := b.client.Delete(t.Context(), b.transform("app", "")); err != nil {
+		t.Fatal(err)
+	}
+	b.blocked("app", "Ready", "DeletionFailed", "what the Transform generated can't be deleted, which is repeated: ")
+	b.blocked("app", "Ready", "DeletionFailed", "kept for the audit")
+	if err := b.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("app")
 }
