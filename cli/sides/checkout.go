@@ -96,12 +96,17 @@ func (c *Checkout) spellings() []string {
 	return all
 }
 
-// Close removes the directory.
+// Close removes the directory. A process that is confined can't open the one above it, as os.RemoveAll
+// does, so the files go first.
 func (c *Checkout) Close() error {
 	if c.dir == "" {
 		return nil
 	}
-	return os.RemoveAll(c.dir)
+	entries, err := os.ReadDir(c.dir)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(c.dir, e.Name())))
+	}
+	return errors.Join(err, os.Remove(c.dir))
 }
 
 // Root returns the temporary directory, or "".
