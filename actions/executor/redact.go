@@ -101,9 +101,6 @@ func messages(value any) []string {
 // Redactor returns what keeps the secrets of an observation from readers.
 func (o *Observation) Redactor() *redact.Redactor { return redact.New(o.Secrets...).And(o.Values...) }
 
-// Redact replaces the secrets of an observation in a text.
-func (o *Observation) Redact(text string) string { return o.Redactor().Text(text) }
-
 // Publish removes the secrets from all that is recorded. A server controls each of these strings. A
 // run whose name has a secret can't be recorded, so it counts as failed.
 func (o *Observation) Publish() {

@@ -158,7 +158,7 @@ func observation(c *executor.Call) (*executor.Observation, error) {
 			return o, nil
 		}
 		o.State, o.Plan = v1alpha1.RunWaitingForApproval, &v1alpha1.ActionPlan{
-			Digest: s.Plan.Digest, Summary: o.Redact(source.OneLine(s.Plan.Summary, maxSummary)),
+			Digest: s.Plan.Digest, Summary: source.OneLine(s.Plan.Summary, maxSummary),
 		}
 	case "Succeeded":
 		o.State = v1alpha1.RunSucceeded

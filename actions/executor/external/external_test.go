@@ -77,6 +77,7 @@ func TestProtocol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.Publish()
 	if o.State != v1alpha1.RunWaitingForApproval || o.Plan.Summary != "creates [redacted]" || o.URL != "https://example.com/k1" {
 		t.Errorf("begun: %+v %+v", o, o.Plan)
 	}
