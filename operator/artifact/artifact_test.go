@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -298,6 +299,16 @@ type answer struct {
 	Body, Allow, NextTime string
 }
 
+// serve serves the archives of a store.
+func serve(t *testing.T, s *artifact.Store) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = artifact.Server(s, logr.Discard())
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
 // ask sends a request to a server.
 func ask(t *testing.T, server *httptest.Server, method, path string, header ...string) answer {
 	t.Helper()
@@ -335,8 +346,7 @@ func TestServer(t *testing.T) {
 	}})
 	digest := save(t, s, apps, []byte("archive"))
 	hex := strings.TrimPrefix(digest, "sha256:")
-	server := httptest.NewServer(artifact.Handler(s, logr.Discard()))
-	t.Cleanup(server.Close)
+	server := serve(t, s)
 	file, absent := "/artifacts/shop/apps/"+hex+".tar.gz", "/artifacts/shop/apps/"+strings.Repeat("0", 64)+".tar.gz"
 	text := "text/plain; charset=utf-8"
 	found := answer{200, "application/gzip", "7", `"` + digest + `"`, "archive", "", ""}
@@ -379,8 +389,7 @@ func TestServer(t *testing.T) {
 		t.Errorf("unknown (-want +got):\n%s", diff)
 	}
 	// Another replica has nothing in memory.
-	second := httptest.NewServer(artifact.Handler(s, logr.Discard()))
-	t.Cleanup(second.Close)
+	second := serve(t, s)
 	if diff := cmp.Diff(unavailable, ask(t, second, "GET", file)); diff != "" {
 		t.Errorf("second replica, API server down (-want +got):\n%s", diff)
 	}
@@ -417,5 +426,64 @@ func TestServer(t *testing.T) {
 	guessing.Wait()
 	if !refused.Load() {
 		t.Error("no request was refused")
+	}
+}
+
+// Clients that don't read what they ask for keep no other client waiting, however many connections one of them
+// has, and together no longer than a response may take.
+func TestSlowReaders(t *testing.T) {
+	t.Parallel()
+	s, _ := newStore(t)
+	const size = 7 << 20 // more than the system buffers
+	digest := save(t, s, apps, random(t, size))
+	server := serve(t, s)
+	file := "/artifacts/shop/apps/" + strings.TrimPrefix(digest, "sha256:") + ".tar.gz"
+	// stuck asks for the archive by connections from an address, and returns how many are answered with it.
+	stuck := func(address string, connections int) (served int) {
+		t.Helper()
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+		for range connections {
+			conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+				t.Fatal(err)
+			}
+			status := make([]byte, len("HTTP/1.1 200"))
+			if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", file); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(conn, status); err != nil {
+				t.Fatal(err)
+			}
+			if string(status) == "HTTP/1.1 200" {
+				served++
+			}
+		}
+		return served
+	}
+	if n := stuck("127.0.0.2", 16); n != 8 {
+		t.Errorf("%d connections of one client are served", n)
+	}
+	if a := ask(t, server, "GET", file); a.Status != http.StatusOK || len(a.Body) != size {
+		t.Errorf("beside one client: %d with %d bytes", a.Status, len(a.Body))
+	}
+	stuck("127.0.0.3", 8)
+	full := time.Now()
+	for refused := false; ; refused = true {
+		a := ask(t, server, "GET", file)
+		if a.Status == http.StatusOK {
+			if after := time.Since(full); !refused || len(a.Body) != size || after > time.Minute {
+				t.Errorf("beside all: %d bytes after %s, refused before: %t", len(a.Body), after, refused)
+			}
+			t.Logf("served after %s", time.Since(full))
+			return
+		}
+		if time.Since(full) > patience {
+			t.Fatalf("status %d", a.Status)
+		}
+		time.Sleep(200 * time.Millisecond)
 	}
 }

@@ -3,7 +3,9 @@ package artifact
 import (
 	"bytes"
 	"context"
+	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,6 +20,11 @@ import (
 const (
 	// maxRequests is the number of requests in flight. Each may hold an archive in memory.
 	maxRequests = 16
+	// maxOfClient is the number of requests in flight from one address, so that no client takes the
+	// room of the others.
+	maxOfClient = maxRequests / 2
+	// A response takes at most graceTime, and one second for each minRate bytes.
+	graceTime, minRate = 5 * time.Second, 512 << 10
 	// maxCached limits the archives in memory between requests, in bytes.
 	maxCached = 32 << 20
 	// unknownRate is the number of requests to the API server per second for archives that
@@ -30,7 +37,7 @@ const (
 // Server returns the server of archives. The caller gives it a listener.
 func Server(store *Store, log logr.Logger) *http.Server {
 	return &http.Server{
-		Handler: Handler(store, log), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
+		Handler: newHandler(store, log), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 }
@@ -40,14 +47,17 @@ type handler struct {
 	store    *Store
 	log      logr.Logger
 	archives *cache
-	running  chan struct{} // has room for maxRequests
 	unknown  flowcontrol.PassiveRateLimiter
+
+	mu      sync.Mutex
+	running map[string]int // requests in flight by the address of the client
+	all     int            // their sum
 }
 
-// Handler returns the handler of [Server].
-func Handler(store *Store, log logr.Logger) http.Handler {
+// newHandler returns the handler of [Server].
+func newHandler(store *Store, log logr.Logger) http.Handler {
 	h := &handler{
-		store: store, log: log, archives: newCache(maxCached), running: make(chan struct{}, maxRequests),
+		store: store, log: log, archives: newCache(maxCached), running: map[string]int{},
 		unknown: flowcontrol.NewTokenBucketPassiveRateLimiter(unknownRate, unknownBurst),
 	}
 	mux := http.NewServeMux()
@@ -66,13 +76,12 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	select {
-	case h.running <- struct{}{}:
-		defer func() { <-h.running }()
-	default:
+	client, _, _ := net.SplitHostPort(r.RemoteAddr) // never fails: the server has made it
+	if !h.enter(client) {
 		unavailable(w, "too many requests")
 		return
 	}
+	defer h.leave(client)
 	of, digest := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}, "sha256:"+file[1]
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 	defer cancel()
@@ -92,7 +101,33 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/gzip")
 	w.Header().Set("ETag", `"`+digest+`"`)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	// A slow reader doesn't keep its place. The server sets the deadline anew for each request.
+	limit := graceTime + time.Duration(len(archive))*time.Second/minRate
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)); err != nil {
+		h.log.Error(err, "The time of a response can't be limited")
+	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(archive))
+}
+
+// enter reports whether a request of a client may go on, which then calls leave.
+func (h *handler) enter(client string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.all == maxRequests || h.running[client] == maxOfClient {
+		return false
+	}
+	h.all++
+	h.running[client]++
+	return true
+}
+
+func (h *handler) leave(client string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all--
+	if h.running[client]--; h.running[client] == 0 {
+		delete(h.running, client)
+	}
 }
 
 // unavailable writes an answer after which the client should try again.

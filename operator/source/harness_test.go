@@ -187,7 +187,9 @@ func (b *env) start() {
 	}
 	now := func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
 	b.store = &artifact.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: b.Namespace, NamespaceQuota: b.quota, Now: now}
-	artifacts := httptest.NewServer(artifact.Handler(b.store, logr.Discard()))
+	artifacts := httptest.NewUnstartedServer(nil)
+	artifacts.Config = artifact.Server(b.store, logr.Discard())
+	artifacts.Start()
 	b.t.Cleanup(artifacts.Close)
 	o := b.options
 	o.Transforms = func(namespace string) bool { return namespace == b.Namespace }
