@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,7 +70,7 @@ func (s *session) conditions() {
 	repeats := r.Inputs == s.goal.Inputs && wasReady(&s.a.Status) && !r.Ended() && (r.Reason == v1alpha1.ReasonSchedule || r.Purpose == v1alpha1.RunCheck || r.Reason == v1alpha1.ReasonDrift)
 	switch {
 	case s.goal.Deleting:
-		s.progressing(reasonDestroying, s.message("the deletion waits for the end of a run"))
+		s.progressing(reasonDestroying, s.message(s.deletion()))
 	case current || repeats: // a repetition of what succeeded leaves the Action ready
 		message := "the run of these inputs has succeeded"
 		if c := s.next.LastCheck; c != nil && c.Result == v1alpha1.CheckDrifted {
@@ -83,6 +84,15 @@ func (s *session) conditions() {
 	default:
 		s.progressing(reasonRunning, s.message("the run is in progress"))
 	}
+}
+
+// deletion returns what a deleted Action waits for, until when, and how to give up.
+func (s *session) deletion() string {
+	text := "the deletion waits for the end of a run"
+	if r := s.next.Run; r.State == v1alpha1.RunRunning || r.State == v1alpha1.RunWaitingForApproval {
+		text += ", until " + runs.Deadline(s.goal, r).UTC().Format(time.RFC3339) + " at the latest"
+	}
+	return text + "; the label " + v1alpha1.LabelPaused + "=true ends it now, and undoes nothing"
 }
 
 // unread sets the conditions of an Action whose last run has succeeded, and whose outputs weren't

@@ -126,7 +126,7 @@ func open(g Goal, s *v1alpha1.ActionStatus, poll, now time.Time) Step {
 	if r.State == v1alpha1.RunIntended {
 		return intended(g, s, why, poll, now)
 	}
-	if r.CancelRequestedAt != nil && now.After(r.CancelRequestedAt.Add(g.Timeout)) {
+	if r.CancelRequestedAt != nil && now.After(Deadline(g, r)) {
 		return Step{Do: GiveUp, Why: r.CancelReason + ", and it did not end"}
 	}
 	if why != "" && r.CancelRequestedAt == nil && !before(s, now) {
@@ -140,6 +140,14 @@ func open(g Goal, s *v1alpha1.ActionStatus, poll, now time.Time) Step {
 		return Step{At: poll}
 	}
 	return Step{Do: Observe}
+}
+
+// Deadline returns when an open run that has begun is cancelled or, if it was, given up.
+func Deadline(g Goal, r *v1alpha1.ActionRun) time.Time {
+	if r.CancelRequestedAt != nil {
+		return r.CancelRequestedAt.Add(g.Timeout)
+	}
+	return r.IntentAt.Add(g.Timeout)
 }
 
 // intended returns the step of an Action with a run that may have begun.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -76,6 +78,47 @@ func TestDeletedWhileRunning(t *testing.T) {
 	e.absent(t, "queued")
 	if got := dispatched(s); got != "database1 destroy1 database2 destroy2" || s.MostOpen() != 1 {
 		t.Errorf("runs: %s, and %d were open at once", got, s.MostOpen())
+	}
+}
+
+// TestDeletedNeverEnds deletes Actions whose server says for ever that the run is in progress, and can't cancel
+// it. The message says until when the deletion waits and how to end that, and both are true.
+func TestDeletedNeverEnds(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.host.polls = math.MaxInt
+	e.run(t)
+	deadline := func(name string) (until time.Time) {
+		t.Helper()
+		e.remove(t, name)
+		e.status(t, name, func(status map[string]any) error {
+			requested, _, _ := unstructured.NestedString(status, "run", "cancelRequestedAt")
+			found := regexp.MustCompile(`the deletion waits for the end of a run, until (\S+) at the latest; the label pequod.io/paused=true ends it now, and undoes nothing`).FindStringSubmatch(fmt.Sprint(status["conditions"]))
+			if requested == "" || found == nil {
+				return fmt.Errorf("%v", status)
+			}
+			var err error
+			until, err = time.Parse(time.RFC3339, found[1])
+			return err
+		})
+		return until
+	}
+	e.action(t, "awaited", "1", "  timeout: 30s")
+	e.action(t, "released", "2", "  timeout: 1h")
+	e.status(t, "awaited", reason("RunInProgress"))
+	e.status(t, "released", reason("RunInProgress"))
+	until := deadline("awaited")
+	if left := time.Until(deadline("released")); left < 50*time.Minute || left > time.Hour {
+		t.Errorf("it waits for %s", left)
+	}
+	actions := e.Await(t, "platform.pequod.io/v1alpha1", "Action", "")
+	if _, err := actions.Patch(t.Context(), "released", "application/merge-patch+json", []byte(`{"metadata":{"labels":{"pequod.io/paused":"true"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	e.absent(t, "released")
+	e.absent(t, "awaited")
+	if early := time.Until(until); early > 0 {
+		t.Errorf("it went %s before", early)
 	}
 }
 
