@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	stdlog "log"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -118,15 +117,9 @@ func setLog(to logr.Logger) {
 	log.SetLogger(to)
 	klog.SetLoggerWithOptions(to, klog.ContextualLogger(true))
 	stdlog.SetFlags(0)
-	stdlog.SetOutput(lines{to})
-}
-
-// lines logs every line written to it, such as errors of net/http servers.
-type lines struct{ log logr.Logger }
-
-func (l lines) Write(p []byte) (int, error) {
-	l.log.Info(strings.TrimSpace(string(p)))
-	return len(p), nil
+	q := &quiet{now: time.Now, texts: map[string]*repeated{}}
+	stdlog.SetOutput(lines{to, q})
+	handleErrors(q)
 }
 
 // manager returns the options of the manager.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -344,5 +345,25 @@ func TestHostileConnections(t *testing.T) {
 	}
 	if log := p.Log.String(); strings.Count(log, "bad request") > 0 || strings.Contains(log, "unable to") {
 		t.Errorf("the log is of the senders' choice:\n%s", log)
+	}
+}
+
+// TestHandshakes lets clients fail to begin TLS, which doesn't fill the log.
+func TestHandshakes(t *testing.T) {
+	t.Parallel()
+	c, account := installed.Borrow(t)
+	p := installed.Start(t, c, account)
+	for range 300 {
+		var conn net.Conn
+		harness.Eventually(t, time.Minute, func(context.Context) (err error) {
+			conn, err = net.Dial("tcp", p.Metrics)
+			return err
+		})
+		_, _ = io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n") // the program ends the connection
+		_, _ = io.Copy(io.Discard, conn)
+		conn.Close()
+	}
+	if n := strings.Count(p.Log.String(), "TLS handshake error"); n != 10 {
+		t.Errorf("%d lines about failed handshakes", n)
 	}
 }
