@@ -1,0 +1,184 @@
+// Package mutants shows that the tests that SECURITY.md names notice when what it claims is gone: each
+// mutant in table_test.go takes one check out of the code, and the named test must fail.
+//
+// The working tree isn't changed: the mutant is compiled with go test -overlay. TestTable always checks
+// the table. TestMutants compiles and runs all mutants, which takes about half an hour, so only make soak
+// does.
+package mutants
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mutant is a change of the code that takes away what a row of SECURITY.md claims.
+type mutant struct {
+	// row is the beginning of the row, and test is one of the tests that it names, in the directory pkg.
+	row, pkg, test string
+	// file is changed: old, which it has once, becomes new.
+	file, old, new string
+}
+
+// deadline limits a test, which takes seconds without a mutant.
+const deadline = 2 * time.Minute
+
+// TestMain makes the checkout the working directory of the tests.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	os.Exit(m.Run())
+}
+
+var link = regexp.MustCompile("\\[`(Test\\w+)`\\]\\(([^)]+)\\)")
+
+// rows returns the rows of SECURITY.md that say what an attacker cannot do. Those of the overview repeat them.
+func rows(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| cannot ") && strings.Count(line, " | ") == 2 {
+			all = append(all, strings.TrimPrefix(line, "| "))
+		}
+	}
+	return all
+}
+
+// names reports whether a row begins as that of a mutant does, and names its test.
+func (m mutant) names(row string) bool {
+	if !strings.HasPrefix(row, m.row) {
+		return false
+	}
+	for _, found := range link.FindAllStringSubmatch(row, -1) {
+		if found[1] == m.test && path.Dir(found[2]) == m.pkg {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTable checks that each mutant changes one place of the code, and belongs to one row.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	all := rows(t)
+	have := map[string]bool{}
+	for _, m := range mutants {
+		data, err := os.ReadFile(m.file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if n := strings.Count(string(data), m.old); n != 1 || m.old == m.new || m.old == "" {
+			t.Errorf("%s has %q %d times, want once; the table of mutants follows the code", m.file, m.old, n)
+		}
+		var found []string
+		for _, row := range all {
+			if m.names(row) {
+				found = append(found, row)
+				have[row] = true
+			}
+		}
+		if len(found) != 1 {
+			t.Errorf("%d rows of SECURITY.md begin with %q and name %s in %s, want one", len(found), m.row, m.test, m.pkg)
+		}
+	}
+	if n := len(all) - len(have); n != without {
+		t.Errorf("%d rows of SECURITY.md have no mutant; without says %d: add a mutant, or correct it", n, without)
+	}
+}
+
+// TestMutants checks that each mutant is killed by the test of its row.
+func TestMutants(t *testing.T) {
+	if os.Getenv("PEQUOD_SOAK") == "" {
+		t.Skip("make soak runs it")
+	}
+	programs, sound := t.TempDir(), map[string]bool{}
+	for i, m := range mutants {
+		t.Run(fmt.Sprintf("%d %s %s", i, m.pkg, m.test), func(t *testing.T) {
+			// A test that fails anyway kills nothing.
+			if of := m.pkg + " " + m.test; !sound[of] {
+				program := filepath.Join(programs, strings.ReplaceAll(m.pkg, "/", "-"))
+				if _, err := os.Stat(program); err != nil {
+					m.compile(t, program, "")
+				}
+				out, err := m.run(t, program, "")
+				if err != nil || strings.Contains(out, "no tests to run") {
+					t.Fatalf("without a mutant: %v\n%s", err, out)
+				}
+				if strings.Contains(out, "--- SKIP: "+m.test+" ") {
+					t.Skip("this machine skips the test")
+				}
+				sound[of] = true
+			}
+			program := filepath.Join(t.TempDir(), "mutant")
+			overlay := m.overlay(t)
+			m.compile(t, program, overlay)
+			if out, err := m.run(t, program, overlay); err == nil {
+				t.Errorf("lives: %s without %q\n%s", m.file, m.old, out)
+			} else {
+				t.Logf("killed: %s without %q", m.file, m.old)
+			}
+		})
+	}
+}
+
+// overlay writes the changed file, and returns the name of a file for the option -overlay of go.
+func (m mutant) overlay(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	data, err := os.ReadFile(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	original, err := filepath.Abs(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, file := filepath.Join(dir, filepath.Base(m.file)), filepath.Join(dir, "overlay.json")
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{changed: strings.Replace(string(data), m.old, m.new, 1), file: string(list)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file
+}
+
+// compile compiles the tests of the package with an overlay, or without if it is "". It ends t if they can't be.
+func (m mutant) compile(t *testing.T, program, overlay string) {
+	t.Helper()
+	out, err := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-overlay="+overlay, "-o", program, "./"+m.pkg).CombinedOutput()
+	if err != nil {
+		t.Fatalf("compiling %s with %s without %q: %v\n%s", m.pkg, m.file, m.old, err, out)
+	}
+}
+
+// run runs the test, and returns the end of its output. Programs that it compiles have the overlay, too. The error is
+// that of the test.
+func (m mutant) run(t *testing.T, program, overlay string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline+time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-test.run=^"+m.test+"$", "-test.v", "-test.count=1", "-test.timeout="+deadline.String())
+	cmd.Dir, cmd.Env = m.pkg, append(os.Environ(), strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out[max(0, len(out)-4000):]), err
+}
