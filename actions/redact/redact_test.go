@@ -19,6 +19,7 @@ func TestText(t *testing.T) {
 		"the user tok-AAAA BBBBCCCC-12": "the user [redacted] [redacted]",
 		"1234567 of 1234567890":         "1234567 of [redacted]", // seven characters are no part
 		"/a%22b&c%2Fd%3Fe=f%20g/":       "/[redacted]/",
+		"?x=a%22b%26c%2Fd%3Fe%3Df+g&y":  "?x=[redacted]&y",
 		`{"x": "a\"b\u0026c/d?e=f g"}`:  `{"x": "[redacted]"}`,
 		"nothing of that kind":          "nothing of that kind",
 		"":                              "",
