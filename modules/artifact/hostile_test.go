@@ -108,6 +108,7 @@ func TestHostileArtifacts(t *testing.T) {
 		"no CUE":       {moduleImage(t, "", "module: \x00"), "not a valid CUE module: invalid module file syntax: illegal character NUL (and 1 more errors)"},
 		"no path":      {moduleImage(t, "", `language: version: "v0.17.0"`), ""},
 		"no archive":   {moduleImage(t, "text", validFile), "not a valid CUE module: the archive: zip: not a valid zip file"},
+		"huge archive": {moduleImage(t, strings.Repeat(" ", 64<<20+1), validFile), "the archive of the module is larger than 64 MiB"},
 		"huge file":    {moduleImage(t, "", strings.Repeat(" ", 1<<20+1)), "cue.mod/module.cue is larger than 1 MiB"},
 		"other file":   {moduleImage(t, archive(t, nil), validFile+"\n"), "not a valid CUE module: cue.mod/module.cue in the archive of example.com/shop differs from layer 2"},
 		"parent":       {moduleImage(t, archive(t, nil, "../a.cue", ""), validFile), `not a valid CUE module: the archive has file "../a.cue": malformed file path "../a.cue": invalid path element ".."`},

@@ -108,7 +108,7 @@ func TestMutants(t *testing.T) {
 	}
 	programs, sound := t.TempDir(), map[string]bool{}
 	for i, m := range mutants {
-		t.Run(fmt.Sprintf("%d %s %s", i, m.pkg, m.test), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d %s %s", i, strings.ReplaceAll(m.pkg, "/", "."), m.test), func(t *testing.T) {
 			// A test that fails anyway kills nothing.
 			if of := m.pkg + " " + m.test; !sound[of] {
 				program := filepath.Join(programs, strings.ReplaceAll(m.pkg, "/", "-"))

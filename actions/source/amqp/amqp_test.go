@@ -134,7 +134,7 @@ func TestQueue(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	delivery := amqp091.Delivery{
-		Headers: amqp091.Table{"x-team": "a", "X-Team": "b", "X-TEAM": "c", "number": int32(1), "type": "forged"}, Type: "order", RoutingKey: "orders", Body: []byte("{}"),
+		Headers: amqp091.Table{"x-team": "a", "X-Team": "b", "X-TEAM": "c", "number": int32(1), "type": "forged", "Authorization": "Bearer canary"}, Type: "order", RoutingKey: "orders", Body: []byte("{}"),
 	}
 	want := map[string]any{"x-team": "c, b, a", "type": "order", "routing-key": "orders"}
 	for range 50 {
