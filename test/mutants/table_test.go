@@ -1,7 +1,7 @@
 package mutants
 
-// without is the number of rows of SECURITY.md that have no mutant yet, most of them because their tests need a cluster.
-const without = 155
+// without is the number of rows of SECURITY.md that have no mutant yet. The tests of most of them need a cluster.
+const without = 188
 
 // mutants is sorted by the sections of SECURITY.md.
 var mutants = []mutant{
@@ -10,8 +10,6 @@ var mutants = []mutant{
 		`{"bytes of expressions", bytes, MaxExpressionBytes},`, `{"bytes of expressions", bytes, 1 << 40},`},
 	{"make the applier send requests without end", "api/graph", "TestReadsItself", "api/graph/readresource.go",
 		`n.problem("externalRef", "is the graph itself",`, `func(...string) {}("", "",`},
-	{"have an edited inventory taken for another one", "inventory", "TestDecodeEdited", "inventory/decode.go",
-		`decoder.DisallowUnknownFields()`, ``},
 	{"show values or keys of a Secret in status", "api/graph", "TestSecretReads", "api/graph/secrets.go",
 		`case !n.MayContainSecrets(late.Path):`, `case false:`},
 	{"show values or keys of a Secret in status", "api/graph", "TestSecretReads", "api/graph/secrets.go",
@@ -34,8 +32,6 @@ var mutants = []mutant{
 		`if len(data) > maxFile {`, `if len(data) > 1<<40 {`},
 	{"fill the memory of the manager with files", "modules/archive", "TestUnwanted", "modules/archive/unpack.go",
 		`case header.Typeflag != tar.TypeReg:`, `case false:`},
-	{"delay the instances of other platforms", "operator/admission/instances", "TestBusy", "operator/admission/instances/busy.go",
-		`if b.count[transform] >= maxWaiting {`, `if b.count[transform] >= maxWaiting || b.count[transform] == 0 && len(b.count) > 0 {`},
 	{"fill etcd with archives", "operator/artifact", "TestRate", "operator/artifact/limits.go",
 		`sourceRate      = rate.Limit(1<<20) / 60`, `sourceRate      = rate.Limit(1<<40) / 60`},
 
@@ -100,58 +96,18 @@ var mutants = []mutant{
 		`c.pause = min(2*c.pause, lastPause)`, ``},
 	{"use up memory by being away", "actions/outbox", "TestAway", "actions/outbox/outbox.go",
 		` || b.bytes+len(m.Body) > maxBytes`, ``},
-	{"use up memory by being away", "actions/outbox", "TestAway", "actions/outbox/outbox.go",
-		`len(b.waiting) >= maxWaiting || `, ``},
-	{"have the password of the database", "actions/history/postgres", "TestErrors", "actions/history/postgres/connect.go",
-		`return nil, fmt.Errorf("%s: the URL is not valid; want postgres://USER:PASSWORD@HOST/DATABASE", file)`, `return nil, err`},
 	{"have the password of the database", "actions/outbox", "TestHeaders", "actions/outbox/send.go",
 		`source.OneLine(file, 256), n)`, `source.OneLine(line, 256), n)`},
 	{"have Events of another program", "actions/notify", "TestOfEvent", "actions/notify/notice.go",
 		`!slices.Contains(reporters, e.ReportingController) || `, ``},
 	{"have Events of another program", "actions/notify", "TestOfEvent", "actions/notify/notice.go",
 		` || e.Namespace != cmp.Or(`, ` || e.Namespace == "-" && e.Namespace != cmp.Or(`},
-	{"break the format of a notification", "actions/notify", "TestHostile", "actions/notify/notice.go",
-		`Message: source.OneLine(e.Note, maxText), At`, `Message: e.Note, At`},
 
 	// Senders to Receivers.
-	{"see credentials of other senders by a filter", "actions/source/amqp", "TestHeaders", "actions/source/source.go",
-		`case "authorization", "proxy-authorization",`, `case "proxy-authorization",`},
 	{"fill the cluster with Events", "actions/receiver", "TestQuiet", "actions/receiver/deliver.go",
 		`rate.NewLimiter(rate.Every(10*time.Second), 5)`, `rate.NewLimiter(rate.Every(10*time.Second), 5000)`},
-	{"have an effect without the token", "actions/source/webhook", "TestVerified", "actions/source/webhook/verify.go",
-		`return hmac.Equal(mac.Sum(nil), given)`, `return len(given) > 0`},
-	{"have an effect without the token", "actions/source/webhook", "TestVerified", "actions/source/webhook/verify.go",
-		`len(values) == 1 {`, `len(values) >= 1 {`},
-	{"guess the path of a Receiver", "actions/source/webhook", "TestToken", "actions/source/webhook/tokens.go",
-		`if len(token) < MinToken {`, `if len(token) == 0 {`},
-	{"guess the path of a Receiver", "actions/source/webhook", "TestPath", "actions/source/webhook/verify.go",
-		`slices.Concat(token, []byte(name+namespace))`, `slices.Concat(token, []byte(name))`},
-	{"repeat a recorded message", "actions/effect", "TestDecide", "actions/effect/message.go",
-		`age > window || age < -window`, `age > window`},
-	{"write a kind that", "actions/effect", "TestKinds", "actions/effect/kinds.go",
-		`return e.Group == kind.Group && (`, `return (`},
-	{"use up memory", "actions/source/webhook", "TestEnter", "actions/source/webhook/limits.go",
-		`weight = source.MaxBody`, `weight = 0`},
-	{"use up memory", "actions/source/amqp", "TestGuard", "actions/source/amqp/guard.go",
-		`body > maxMessage {`, `body > 1<<60 {`},
-	{"use up memory", "actions/effect", "TestDecideSize", "actions/effect/message.go",
-		`if m.Excess != "" {`, `if false {`},
-	{"have a message of SQS lost", "actions/source/sqs", "TestQueue", "actions/source/sqs/sqs.go",
-		"\t\tif err != nil {\n\t\t\tcontinue // it becomes visible again\n\t\t}\n", ""},
-	{"have a message of SQS lost", "actions/source/sqs", "TestQueueOutage", "actions/source/sqs/sqs.go",
-		`source.ClassOf(err) != source.Unavailable`, `source.ClassOf(err) == source.Unavailable`},
-
-	// Programs in the cluster network.
-	{"have an instance converted to another kind", "operator/admission/conversion", "TestWebhook", "operator/admission/conversion/webhook.go",
-		` || gvk.Kind != of.Kind {`, ` {`},
-	{"have an instance converted to another kind", "operator/admission/conversion", "TestWebhook", "operator/admission/conversion/webhook.go",
-		`if !slices.ContainsFunc(versions, func(v string) bool { return !has[v] }) {`, `if true {`},
-	{"overload the API server, or fill the memory of the manager", "operator/artifact", "TestCache", "operator/artifact/cache.go",
-		`c.size > c.limit; {`, `c.size > 1<<40; {`},
 
 	// Registries.
-	{"write or read files outside of the module, by names", "modules/artifact", "TestHostileArtifacts", "modules/artifact/open.go",
-		`case layers[0].Size > maxZip:`, `case layers[0].Size > 1<<60:`},
 	{"have a module used that `allow-modules` lacks", "modules/trust", "TestLocation", "modules/trust/trust.go",
 		`strings.ToLower(host), ":443")`, `host, ":443")`},
 	{"be asked in spite of `--offline`", "modules/pin", "TestOffline", "modules/pin/pin.go",
@@ -174,64 +130,4 @@ var mutants = []mutant{
 		`case u.Scheme == "http" && !loopback(u.Hostname()):`, `case false:`},
 	{"get credentials that are meant for another host", "modules/git", "TestParseRef", "modules/git/ref.go",
 		`; password || u.User != nil && u.Scheme != "ssh" {`, `; password && u.Scheme == "ssh" {`},
-	{"use up memory", "modules/git", "TestDeltas", "modules/git/pack.go",
-		`total += min(size, maxUnpacked+1)`, `_ = size`},
-	{"use up memory", "modules/git", "TestLimits", "modules/git/pack.go",
-		`if count > maxObjects {`, `if count > 1<<30 {`},
-
-	// Modules and repositories.
-	{"forge lines of a report, or control the terminal or CI", "cli/report", "TestGitHubEscaping", "cli/report/github.go",
-		`strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C")`, `strings.NewReplacer("%", "%25", ":", "%3A")`},
-	{"forge lines of a report, or control the terminal or CI", "cli/report", "TestGitHubEscaping", "cli/report/github.go",
-		`escape.Replace(source.Escape(value, ""))`, `escape.Replace(value)`},
-	{"make its users fetch modules without end", "internal/cuemod", "TestListIsLimited", "internal/cuemod/list.go",
-		`maxModules = 1000`, `maxModules = 2000`},
-	{"put literal values of Secrets into graphs", "api/graph", "TestLiteralSecretKeys", "api/graph/secrets.go",
-		`keys = append(keys, field+"."+key)`, `_ = key`},
-	{"exhaust memory with YAML anchors", "internal/source/yamlfile", "TestYAMLRefused", "internal/source/yamlfile/convert.go",
-		`case c.values > maxValues:`, `case c.values > 1<<40:`},
-	{"leave values of Secrets that are rendered", "cli/outdir", "TestPrivateFiles", "cli/outdir/write.go",
-		`return 0o600`, `return 0o644`},
-	{"have credentials of its remote repository published", "internal/gitfs", "TestPublicAddress", "internal/gitfs/head.go",
-		`url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}`, `url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: u.Path}`},
-
-	// Agents.
-	{"read files outside of `--dir`", "cli/mcp", "TestPaths", "cli/mcp/paths.go",
-		`if err != nil || !inside(dir, real) || !inside(dir, filepath.Clean(full)) {`, `if err != nil {`},
-	{"reach registries and git servers without", "cli/mcp", "TestTools", "cli/mcp/result.go",
-		`return withFlags(args, "--offline")`, `return args`},
-	{"use up the machine, or leave processes behind", "cli/mcp", "TestTimeLimit", "cli/mcp/child.go",
-		`ctx, cancel := context.WithTimeout(ctx, r.timeout)`, `ctx, cancel := context.WithTimeout(ctx, time.Hour)`},
-	{"get credentials of the cluster, also by", "cli/kube", "TestReader", "cli/kube/proxy.go",
-		`r.Out.Header.Del("Authorization")`, ``},
-	{"get credentials of the cluster, also by", "cli/kube", "TestReader", "cli/kube/proxy.go",
-		`r.Out.Header.Del(name)`, `_ = name`},
-	{"have anything in the cluster changed or run", "cli/kube", "TestReads", "cli/kube/proxy.go",
-		`r.Header.Get("Upgrade") == "" && `, ``},
-	{"have anything in the cluster changed or run", "cli/kube", "TestReads", "cli/kube/proxy.go",
-		`slices.Equal(r.URL.Query()["dryRun"], []string{metav1.DryRunAll})`, `r.URL.Query().Get("dryRun") == metav1.DryRunAll`},
-
-	// Other users of the machine.
-	{"connect to `pequod ui` from another machine", "cli/ui/server", "TestLoopback", "cli/ui/server/server.go",
-		`if err != nil || !addr.IsLoopback() {`, `if err != nil {`},
-	{"read the page", "cli/ui/server", "TestAccess", "cli/ui/server/guard.go",
-		`case !s.session.known(r):`, `case false:`},
-	{"read the page", "cli/ui/server", "TestAccess", "cli/ui/server/session.go",
-		"\ts.token = \"\"\n", ""},
-	{"read or frame it from a page of another site", "cli/ui/server", "TestAccess", "cli/ui/server/guard.go",
-		`case !isLoopback(r.Host):`, `case false:`},
-	{"read or frame it from a page of another site", "cli/ui/server", "TestAccess", "cli/ui/server/guard.go",
-		`origin != "" && origin != "http://"+r.Host`, `origin == "-"`},
-	{"use up connections by pages that stay open", "cli/ui/server", "TestAccess", "cli/ui/server/stream.go",
-		"\t\trefuse(w, http.StatusServiceUnavailable, \"too many pages are open\")\n\t\treturn\n", ""},
-	{"send requests to the cluster by the proxy", "cli/kube", "TestReader", "cli/kube/proxy.go",
-		`return http.StripPrefix(prefix, `, `return http.StripPrefix("", `},
-	{"choose the settings, or the cached modules, of others", "modules/cache", "TestUnusable", "modules/cache/store.go",
-		`info.Mode().Perm()&0o002 != 0 || `, ``},
-
-	// Hostile answers of an API server.
-	{"control the terminal by names and messages", "internal/source", "TestOneLine", "internal/source/oneline.go",
-		`case !unicode.IsPrint(r) || r == utf8.RuneError:`, `case r == utf8.RuneError:`},
-	{"show values of Secrets in messages of refusals", "applier/cluster", "TestRedactSecret", "applier/cluster/redact.go",
-		"\t\t\tadd(base64.StdEncoding.EncodeToString([]byte(s)))\n", ""},
 }
