@@ -1,7 +1,7 @@
 package mutants
 
 // without is the number of rows of SECURITY.md that have no mutant yet. The tests of most of them need a cluster.
-const without = 188
+const without = 175
 
 // mutants is sorted by the sections of SECURITY.md.
 var mutants = []mutant{
@@ -102,10 +102,30 @@ var mutants = []mutant{
 		`!slices.Contains(reporters, e.ReportingController) || `, ``},
 	{"have Events of another program", "actions/notify", "TestOfEvent", "actions/notify/notice.go",
 		` || e.Namespace != cmp.Or(`, ` || e.Namespace == "-" && e.Namespace != cmp.Or(`},
+	{"break the format of a notification", "actions/notify", "TestHostile", "actions/notify/notice.go",
+		`Message: source.OneLine(e.Note, maxText), At`, `Message: e.Note, At`},
 
 	// Senders to Receivers.
 	{"fill the cluster with Events", "actions/receiver", "TestQuiet", "actions/receiver/deliver.go",
 		`rate.NewLimiter(rate.Every(10*time.Second), 5)`, `rate.NewLimiter(rate.Every(10*time.Second), 5000)`},
+	{"have an effect without the token", "actions/source/webhook", "TestVerified", "actions/source/webhook/verify.go",
+		`return hmac.Equal(mac.Sum(nil), given)`, `return len(given) > 0`},
+	{"have an effect without the token", "actions/source/webhook", "TestVerified", "actions/source/webhook/verify.go",
+		`len(values) == 1 {`, `len(values) >= 1 {`},
+	{"guess the path of a Receiver", "actions/source/webhook", "TestToken", "actions/source/webhook/tokens.go",
+		`if len(token) < MinToken {`, `if len(token) == 0 {`},
+	{"guess the path of a Receiver", "actions/source/webhook", "TestPath", "actions/source/webhook/verify.go",
+		`slices.Concat(token, []byte(name+namespace))`, `slices.Concat(token, []byte(name))`},
+	{"repeat a recorded message", "actions/effect", "TestDecide", "actions/effect/message.go",
+		`age > window || age < -window`, `age > window`},
+	{"write a kind that", "actions/effect", "TestKinds", "actions/effect/kinds.go",
+		`return e.Group == kind.Group && (`, `return (`},
+	{"use up memory", "actions/source/webhook", "TestEnter", "actions/source/webhook/limits.go",
+		`weight = source.MaxBody`, `weight = 0`},
+	{"use up memory", "actions/effect", "TestDecideSize", "actions/effect/message.go",
+		`if m.Excess != "" {`, `if false {`},
+	{"have a message of SQS lost", "actions/source/sqs", "TestQueueOutage", "actions/source/sqs/sqs.go",
+		`source.ClassOf(err) != source.Unavailable`, `source.ClassOf(err) == source.Unavailable`},
 
 	// Registries.
 	{"have a module used that `allow-modules` lacks", "modules/trust", "TestLocation", "modules/trust/trust.go",
@@ -130,4 +150,26 @@ var mutants = []mutant{
 		`case u.Scheme == "http" && !loopback(u.Hostname()):`, `case false:`},
 	{"get credentials that are meant for another host", "modules/git", "TestParseRef", "modules/git/ref.go",
 		`; password || u.User != nil && u.Scheme != "ssh" {`, `; password && u.Scheme == "ssh" {`},
+
+	// Modules and repositories.
+	{"make its users fetch modules without end", "internal/cuemod", "TestListIsLimited", "internal/cuemod/list.go",
+		`maxModules = 1000`, `maxModules = 2000`},
+
+	// Other users of the machine.
+	{"connect to `pequod ui` from another machine", "cli/ui/server", "TestLoopback", "cli/ui/server/server.go",
+		`if err != nil || !addr.IsLoopback() {`, `if err != nil {`},
+	{"read the page", "cli/ui/server", "TestAccess", "cli/ui/server/guard.go",
+		`case !s.session.known(r):`, `case false:`},
+	{"read the page", "cli/ui/server", "TestAccess", "cli/ui/server/session.go",
+		"\ts.token = \"\"\n", ""},
+	{"read or frame it from a page of another site", "cli/ui/server", "TestAccess", "cli/ui/server/guard.go",
+		`case !isLoopback(r.Host):`, `case false:`},
+	{"read or frame it from a page of another site", "cli/ui/server", "TestAccess", "cli/ui/server/guard.go",
+		`origin != "" && origin != "http://"+r.Host`, `origin == "-"`},
+	{"use up connections by pages that stay open", "cli/ui/server", "TestAccess", "cli/ui/server/stream.go",
+		"\t\trefuse(w, http.StatusServiceUnavailable, \"too many pages are open\")\n\t\treturn\n", ""},
+
+	// Hostile answers of an API server.
+	{"control the terminal by names and messages", "internal/source", "TestOneLine", "internal/source/oneline.go",
+		`case !unicode.IsPrint(r) || r == utf8.RuneError:`, `case r == utf8.RuneError:`},
 }
