@@ -42,8 +42,6 @@ type driver struct {
 	awaits  accountEvent
 	settled bool // the last run came to its end, and retries has its goal
 	stalls  bool // the graph stalled in this step
-	// lacksRights is set while requests of a run are forbidden that aren't those for an object.
-	lacksRights bool
 	// starting is set until the prerequisites of the first run are read, if the graph was
 	// there when the process started.
 	starting bool

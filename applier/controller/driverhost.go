@@ -241,16 +241,16 @@ func (d *driver) failed(g goal, err error) {
 
 // forbidden implements host.
 func (d *driver) forbidden(err error) {
-	switch before := d.lacksRights; {
+	switch before := d.retries.forbidden; {
 	case apierrors.IsForbidden(err):
 		began := d.now()
 		if d.run != nil {
 			began = d.run.began
 		}
-		d.lacksRights = true
+		d.retries.forbidden = true
 		d.rights.await(d, began)
 	case before:
-		d.lacksRights = false
+		d.retries.forbidden = false
 		d.rights.drop(d)
 	}
 }

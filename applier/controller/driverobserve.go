@@ -45,7 +45,7 @@ func (d *driver) observe(o share.Observation) {
 			d.restart()
 		}
 	case o.Type == share.RightsChanged:
-		if d.lacksRights || d.retries.lacksRights() {
+		if d.retries.lacksRights() {
 			d.tryAgain()
 		}
 	case o.Type == share.Claimed:

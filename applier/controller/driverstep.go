@@ -128,7 +128,7 @@ func (d *driver) begin(g goal, requested string, now time.Time) (time.Time, bool
 	// If the run is ended before it comes to its end, another one has to begin.
 	d.settled = false
 	d.rights.drop(d)
-	d.lacksRights = false
+	d.retries.forbidden = false
 	d.run = newRun(d.services, d, &d.objects, g, requested, now)
 	d.run.lackedRights = d.retries.cause == accountDeleted
 	d.run.prepare(d.graph.graph)

@@ -22,7 +22,9 @@ type retries struct {
 	resyncAt time.Time
 	// resyncs counts the tries of a graph that failed for good, for the same cause in a row.
 	resyncs int32
-	cause   accountEvent
+	// forbidden is set while requests of a run are forbidden that aren't those for an object.
+	forbidden bool
+	cause     accountEvent
 	// hurriedUntil is when requests get their full time again, after one of them
 	// timed out.
 	hurriedUntil time.Time
@@ -117,8 +119,10 @@ func (r *retries) resyncDue(now time.Time) bool {
 	return true
 }
 
-// lacksRights reports whether a graph that lacks rights is scheduled to be tried again.
-func (r *retries) lacksRights() bool { return !r.resyncAt.IsZero() && r.cause.isRights() }
+// lacksRights reports whether a graph lacks rights and is tried again.
+func (r *retries) lacksRights() bool {
+	return r.forbidden || !r.resyncAt.IsZero() && r.cause.isRights()
+}
 
 // earliest returns the earlier of two times; zero means never.
 func earliest(a, b time.Time) time.Time {

@@ -192,6 +192,7 @@ func proxyCommands(t *testing.T, c *harness.Cluster, dir string) {
 		`curl -s "${cluster%/*}?watch`, `curl -s --max-time 5 "${cluster%/*}?watch`, // a watch has no end
 	).Replace(string(block[1]))
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	// The document is for users with rights of their own: here, the administrator of the cluster.
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "KUBECONFIG="+c.Kubeconfig, "PATH="+dir+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	for _, want := range []string{
