@@ -24,6 +24,7 @@ import (
 
 	"github.com/pequod-io/pequod/modules/archive"
 	"github.com/pequod-io/pequod/operator/blob"
+	"github.com/pequod-io/pequod/test/chaos"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/process"
 )
@@ -270,6 +271,9 @@ func TestArtifactQuota(t *testing.T) {
 // TestArtifactFlood stores an archive of 6.8 MB for eight InstanceSources, and then another one
 // for each revision. The manager is killed while it stores the first.
 func TestArtifactFlood(t *testing.T) {
+	if !chaos.Soaks() {
+		t.Skip("make soak runs it; TestArtifactQuota has smaller archives")
+	}
 	t.Parallel()
 	r := withRepositories(t)
 	before := r.etcd(t)
