@@ -99,7 +99,10 @@ func (f *ConnectionFlags) Selected() (n Names, err error) {
 		n.Context = cmp.Or(*f.flags.Context, raw.CurrentContext)
 		n.Namespace, _, err = loader.Namespace()
 	}
-	return n, err
+	if err != nil {
+		return Names{}, kubeconfigError(err)
+	}
+	return n, nil
 }
 
 // WriteConfig writes a kubeconfig for the server at an address, with the names of a cluster, and returns

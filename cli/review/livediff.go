@@ -32,13 +32,13 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env, names []stri
 	head := review.Tree{Side: review.Side{Name: "apply of " + strings.Join(o.Filenames, ", "), AsIs: true}}
 	var graphs []input.Graph
 	var err error
-	if len(names) == 0 {
-		o.Modules.Options.ConfigMaps = o.ConfigMaps(kube.PrintWarnings(env.Err), o.Namespace)
-		if o.Confined() {
-			if err := o.Confine(ctx, o.Room(ctx), &o.RenderFlags); err != nil {
-				return err
-			}
+	o.Modules.Options.ConfigMaps = o.ConfigMaps(kube.PrintWarnings(env.Err), o.Namespace)
+	if o.Confined() {
+		if err := o.Confine(ctx, o.Room(ctx), &o.RenderFlags); err != nil {
+			return err
 		}
+	}
+	if len(names) == 0 {
 		if graphs, err = o.ReadGraphs(ctx, env); err != nil {
 			return err
 		}

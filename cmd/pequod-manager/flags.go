@@ -48,8 +48,8 @@ type evaluation struct {
 // memoryLimit is the variable with the memory limit of the container, in bytes.
 const memoryLimit = "PEQUOD_MEMORY_LIMIT"
 
-// fit derives the budget from the limit of the container, of which own is for this process. An evaluation gets at most
-// all of it.
+// fit sets the budget to the memory limit of the container, in bytes, less the bytes that this process
+// uses itself. It lowers the limit of one evaluation to the budget.
 func (e *evaluation) fit(limit string, own int64) error {
 	if limit == "" {
 		return nil

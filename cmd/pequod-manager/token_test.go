@@ -303,7 +303,8 @@ func TestToken(t *testing.T) {
 		harness.Target{Manifest: source, Allowed: "get list watch", Live: "absent"},
 	)
 	inside, outside := c.TryToken(t, access, targets)
-	// As others: nobody in namespaces that did not agree, and no user, group or node.
+	// The token may not impersonate users, nodes, or accounts of namespaces without the RoleBinding
+	// pequod-manager-impersonate.
 	users := []string{"admin", "system:admin", "system:kube-controller-manager", "system:node:node-0"}
 	for _, account := range []string{c.Namespace + ":default", "default:pequod", "kube-system:namespace-controller", "kube-system:generic-garbage-collector", "flux-system:kustomize-controller"} {
 		users = append(users, "system:serviceaccount:"+account)
@@ -323,8 +324,8 @@ func TestToken(t *testing.T) {
 	}
 	try(agreed+":team", harness.Kinds(map[string]string{"ConfigMap " + agreed: everything + " deletecollection"}, c.Namespace, "kube-system", agreed)[:3])
 	try(process.Namespace+":default", harness.Kinds(nil, namespaces...))
-	// As the other programs of its namespace: with their roles, but they change no graph and no Action, and nobody
-	// acts as others by acting as them.
+	// The token may impersonate the other programs of its namespace. They have their roles, but may not
+	// change graphs and Actions, and an impersonated program can't impersonate further accounts.
 	const lists = "list watch"
 	shared := map[string]string{"TokenReview": "create", "SubjectAccessReview": "create", "Lease pequod-system": "create"}
 	ofApplier := map[string]string{"ServiceAccount": "get list watch", "Role": lists, "RoleBinding": lists, "ClusterRole": lists, "ClusterRoleBinding": lists}

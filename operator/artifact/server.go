@@ -101,7 +101,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/gzip")
 	w.Header().Set("ETag", `"`+digest+`"`)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	// A slow reader doesn't keep its place. The server sets the deadline anew for each request.
+	// The deadline ends the response to a slow reader. The server resets it for the next request.
 	limit := graceTime + time.Duration(len(archive))*time.Second/minRate
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)); err != nil {
 		h.log.Error(err, "The time of a response can't be limited")

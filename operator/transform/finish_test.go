@@ -226,8 +226,8 @@ func TestDeleteBlocked(t *testing.T) {
 	}
 }
 
-// TestDeletionFailed deletes a Transform whose CRD nobody may delete: the status has the reason, until it
-// may be deleted.
+// TestDeletionFailed deletes a Transform while a policy denies the deletion of its CRD. The status has the
+// reason, and the Transform is gone once the policy is removed.
 func TestDeletionFailed(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)

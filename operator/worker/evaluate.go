@@ -22,9 +22,9 @@ func (p *Pool) dispatch() {
 	if p.closed {
 		return
 	}
-	for {
+	for p.fits() {
 		pl := p.queue.next(time.Now(), func(pl *platform) bool {
-			return (pl.process != nil || p.processes < p.options.Processes || p.idlest() != nil) && p.fits()
+			return pl.process != nil || p.processes < p.options.Processes || p.idlest() != nil
 		})
 		if pl == nil {
 			return

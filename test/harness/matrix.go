@@ -135,8 +135,9 @@ func (c *Cluster) try(ctx context.Context, client dynamic.Interface, verb string
 	return err
 }
 
-// Kinds returns targets of usual kinds, none of which exists, in some namespaces; those without a namespace
-// once. allowed has the verbs of "KIND NAMESPACE", or of "KIND" in all others.
+// Kinds returns targets of common kinds in the given namespaces, and one target for each cluster-scoped
+// kind. The objects don't exist. allowed has the allowed verbs by "KIND NAMESPACE", or by "KIND" for the
+// namespaces without an entry of their own.
 func Kinds(allowed map[string]string, namespaces ...string) []Target {
 	const pod = `{metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}`
 	const workload = `selector: {matchLabels: {a: b}}, template: ` + `{metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}`
