@@ -83,9 +83,16 @@ type Scale struct {
 // GraphName returns the name of the graph of an instance: the instance's name
 // followed by a hash of all four arguments. The name is at most 63 characters
 // long, does not change during the instance's life, and differs from the names
-// of graphs of other kinds' instances with the same name.
+// of graphs of other kinds' instances with the same name. The hash has 32 bits: whoever
+// writes a graph must refuse one of another instance, see [UniqueName].
 func GraphName(group, kind, namespace, name string) string {
-	return shorten(name, shortHash(group, kind, namespace, name))
+	return shorten(name, hashOf(4, group, kind, namespace, name))
+}
+
+// UniqueName returns a name like [GraphName], with a hash of 64 bits. Nobody can find arguments that
+// have the name of others, so it may stand for rights.
+func UniqueName(group, kind, namespace, name string) string {
+	return shorten(name, hashOf(8, group, kind, namespace, name))
 }
 
 // LabelValue returns name as the value of a label. Label values are limited to 63
@@ -94,16 +101,16 @@ func LabelValue(name string) string {
 	if len(name) <= maxLabel {
 		return name
 	}
-	return shorten(name, shortHash(name))
+	return shorten(name, hashOf(4, name))
 }
 
 // maxLabel is Kubernetes' limit for the length of a label value.
 const maxLabel = 63
 
-// shortHash returns eight hex digits that identify parts.
-func shortHash(parts ...string) string {
+// hashOf returns a hash of parts with a number of bytes, as hex digits.
+func hashOf(bytes int, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:4])
+	return hex.EncodeToString(sum[:bytes])
 }
 
 // shorten appends a hash to name, and cuts name so that the result is not longer

@@ -11,26 +11,30 @@ import (
 	"github.com/pequod-io/pequod/applier/cluster"
 )
 
-// The ends of verbs on service accounts in the manifests, with the blanket right to impersonate
-// them, and without it.
+// The ends of rules in the manifests with the blanket right to impersonate service accounts: that to
+// impersonate them, and that to let oneself impersonate them. A manager gets the constrained right instead.
 const (
-	blanketVerbs     = "  - impersonate\n"
-	constrainedVerbs = "- apiGroups:\n  - authentication.k8s.io\n  resources:\n  - serviceaccounts\n  verbs:\n  - impersonate:serviceaccount\n"
+	blanketVerbs    = "  - impersonate\n"
+	blanketGrant    = "- apiGroups:\n  - rbac.authorization.k8s.io\n  resourceNames:\n  - pequod-manager-transforms\n  resources:\n  - roles\n  verbs:\n  - escalate\n"
+	constrainedRule = "- apiGroups:\n  - authentication.k8s.io\n  resources:\n  - serviceaccounts\n  verbs:\n  - impersonate:serviceaccount\n"
 )
 
 // constrain takes the blanket right to impersonate service accounts from the manifests, as the
 // components named constrained of config/applier and config/default do. An applier gets the right
 // to act as an account from "pequod rbac generate --constrained". A manager may act as
-// the same accounts as before, with the verbs and on the resources of [config.ConstrainedManager].
+// the accounts of its namespace, with the verbs and on the resources of [config.ConstrainedManager].
 func (m mode) constrain(text string) string {
-	places, instead := 1, ""
+	places, instead := []string{blanketVerbs}, ""
 	if m.operator {
-		places, instead = 2, constrainedVerbs
+		places, instead = []string{blanketVerbs, blanketGrant}, constrainedRule
 	}
-	if strings.Count(text, blanketVerbs) != places {
-		panic("the manifests grant the verb impersonate in other places than expected")
+	for _, place := range places {
+		if strings.Count(text, place) != 1 {
+			panic("the manifests grant the right to impersonate in other places than expected")
+		}
+		text = strings.ReplaceAll(text, place, instead)
 	}
-	return strings.ReplaceAll(text, blanketVerbs, instead)
+	return text
 }
 
 // constrainedSince is the first version of Kubernetes in which constrained impersonation

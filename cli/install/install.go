@@ -79,8 +79,8 @@ TLS.
 
 The applier may act as every service account of the cluster, unless --constrained is set:
 then it may only do what the roles of 'pequod rbac generate --constrained' allow. The manager
-may act as every service account of its namespace, and with --constrained only do as one of
-them what it may do itself. This needs Kubernetes 1.36; in older clusters the flag has no
+may act as the accounts of Transforms, and with --constrained only do as one of its
+namespace what it may do itself. This needs Kubernetes 1.36; in older clusters the flag has no
 effect but a warning.
 
 Whoever may write graphs in a namespace can use the service accounts of the namespace by
@@ -191,7 +191,7 @@ func (o *installOptions) apply(ctx context.Context, env command.Env, m *installa
 		if !can {
 			whole := "every service account"
 			if o.variant.mode.operator {
-				whole += " of " + installNamespace + " without limits"
+				whole = "the accounts of Transforms without limits"
 			}
 			fmt.Fprintf(env.Err, "pequod: Kubernetes %s has no constrained impersonation, which 1.36 has: the %s may act as %s\n", have, o.variant.mode.noun, whole)
 			o.constrained = false

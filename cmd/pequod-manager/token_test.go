@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -222,6 +222,7 @@ func asTransform(t *testing.T, c *harness.Cluster, access *rest.Config) *rest.Co
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: account, Namespace: process.Namespace}},
 	}
+	list(t, client, account)
 	harness.Eventually(t, patience, func(ctx context.Context) error {
 		_, first := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
 		_, second := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
@@ -234,6 +235,40 @@ func asTransform(t *testing.T, c *harness.Cluster, access *rest.Config) *rest.Co
 	as.Impersonate.UserName = "system:serviceaccount:" + process.Namespace + ":" + account
 	c.ServiceAccount(t, process.Namespace, account)
 	return as
+}
+
+// list lists an account in the Role that lets the manager act as it, and tries what else a thief might write there.
+func list(t *testing.T, client kubernetes.Interface, account string) {
+	t.Helper()
+	role := func(name, group, resource, verb string, names ...string) *rbacv1.Role {
+		return &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role"}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: roles.Selector()}, Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{verb}, ResourceNames: names,
+		}}}
+	}
+	const listing = "pequod-manager-transforms"
+	write := func(r *rbacv1.Role) error {
+		body, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.RbacV1().Roles(process.Namespace).Patch(t.Context(), r.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "thief"})
+		return err
+	}
+	for range 2 { // the Role doesn't exist, and it does
+		for _, r := range []*rbacv1.Role{
+			role(listing, "", "serviceaccounts", "impersonate"), role(listing, "", "serviceaccounts", "impersonate", "pequod-applier"),
+			role(listing, "", "serviceaccounts", "impersonate", account, "pequod-applier"), role(listing, "", "serviceaccounts", "*", account),
+			role(listing, "", "users", "impersonate", account), role(listing, "*", "serviceaccounts", "impersonate", account),
+			role(listing, "", "secrets", "list"), role("pequod-manager-others", "", "serviceaccounts", "impersonate", "pequod-transform-other"),
+		} {
+			if err := write(r); !apierrors.IsForbidden(err) {
+				t.Errorf("%s with %v: %v", r.Name, r.Rules, err)
+			}
+		}
+		if err := write(role(listing, "", "serviceaccounts", "impersonate", account)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestOwnObjectsOfToken writes CRDs, roles, bindings, ExternalArtifacts and Secrets with the manager's token, and
@@ -259,22 +294,20 @@ func TestGraphsOfToken(t *testing.T) {
 	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+agreed+"}}\n---"+strings.ReplaceAll(strings.ReplaceAll(team, "NAMESPACE", agreed), "metadata: {", "metadata: {namespace: "+agreed+", "))
 	enforced(t, c, access)
 	c.TryToken(t, access, graphTargets(c.Namespace, agreed, true))
-	for _, name := range []string{"pequod-manager", "pequod-executors"} {
-		harness.Eventually(t, patience, func(ctx context.Context) error {
-			policy, err := c.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(ctx, name, metav1.GetOptions{})
-			if err == nil && policy.Status.TypeChecking == nil {
-				err = errors.New("the types of its expressions aren't checked yet")
-			}
-			if err == nil && len(policy.Status.TypeChecking.ExpressionWarnings) > 0 {
-				t.Errorf("%s: %+v", name, policy.Status.TypeChecking.ExpressionWarnings)
-			}
-			return err
-		})
-	}
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		policy, err := c.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(ctx, "pequod-manager", metav1.GetOptions{})
+		if err == nil && policy.Status.TypeChecking == nil {
+			err = errors.New("the types of its expressions aren't checked yet")
+		}
+		if err == nil && len(policy.Status.TypeChecking.ExpressionWarnings) > 0 {
+			t.Errorf("%+v", policy.Status.TypeChecking.ExpressionWarnings)
+		}
+		return err
+	})
 }
 
 // TestToken tries the manager's token on everything that the policy doesn't limit: it has the rights of the table in
-// docs/operations.md, and acts as the accounts of its own namespace and of those that agreed.
+// docs/operations.md, and acts as the accounts of namespaces that agreed.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	c, access := deployed.Install(t)
@@ -303,10 +336,13 @@ func TestToken(t *testing.T) {
 		harness.Target{Manifest: source, Allowed: "get list watch", Live: "absent"},
 	)
 	inside, outside := c.TryToken(t, access, targets)
-	// The token may not impersonate users, nodes, or accounts of namespaces without the RoleBinding
-	// pequod-manager-impersonate.
+	// The token may not impersonate users, nodes, accounts of namespaces without the RoleBinding
+	// pequod-manager-impersonate, or others of its own namespace than those of Transforms.
 	users := []string{"admin", "system:admin", "system:kube-controller-manager", "system:node:node-0"}
-	for _, account := range []string{c.Namespace + ":default", "default:pequod", "kube-system:namespace-controller", "kube-system:generic-garbage-collector", "flux-system:kustomize-controller"} {
+	for _, account := range []string{
+		c.Namespace + ":default", "default:pequod", "kube-system:namespace-controller", "kube-system:generic-garbage-collector", "flux-system:kustomize-controller",
+		process.Namespace + ":pequod-applier", process.Namespace + ":pequod-actions", process.Namespace + ":default", process.Namespace + ":pequod-transform-x",
+	} {
 		users = append(users, "system:serviceaccount:"+account)
 	}
 	for _, user := range users {
@@ -315,32 +351,10 @@ func TestToken(t *testing.T) {
 		_, refused := c.TryToken(t, as, harness.Kinds(nil, c.Namespace))
 		outside += refused
 	}
-	try := func(account string, targets []harness.Target) {
-		t.Helper()
-		as := rest.CopyConfig(access)
-		as.Impersonate.UserName = "system:serviceaccount:" + account
-		allowed, refused := c.TryToken(t, as, targets)
-		inside, outside = inside+allowed, outside+refused
-	}
-	try(agreed+":team", harness.Kinds(map[string]string{"ConfigMap " + agreed: everything + " deletecollection"}, c.Namespace, "kube-system", agreed)[:3])
-	try(process.Namespace+":default", harness.Kinds(nil, namespaces...))
-	// The token may impersonate the other programs of its namespace. They have their roles, but may not
-	// change graphs and Actions, and an impersonated program can't impersonate further accounts.
-	const lists = "list watch"
-	shared := map[string]string{"TokenReview": "create", "SubjectAccessReview": "create", "Lease pequod-system": "create"}
-	ofApplier := map[string]string{"ServiceAccount": "get list watch", "Role": lists, "RoleBinding": lists, "ClusterRole": lists, "ClusterRoleBinding": lists}
-	maps.Copy(ofApplier, shared)
-	graph, action := graphWith(c.Namespace, "", ""), `{apiVersion: platform.pequod.io/v1alpha1, kind: Action, metadata: {name: NAME}, spec: {serviceAccountName: runner, http: {url: "https://example.com/"}}}`
-	try(process.Namespace+":pequod-applier", append(harness.Kinds(ofApplier, namespaces...),
-		harness.Target{Manifest: graph, Allowed: "get list watch patch status", Patch: `{"metadata": {"finalizers": ["pequod.io/applier"]}}`},
-		harness.Target{Manifest: graph, Allowed: "get list watch status", Patch: `{"spec": {"serviceAccountName": "pequod"}}`},
-		harness.Target{Manifest: graph, Allowed: "get list watch status", Patch: `{"metadata": {"labels": {"pequod.io/paused": "true"}}}`},
-	))
-	try(process.Namespace+":pequod-actions", append(harness.Kinds(shared, namespaces...),
-		harness.Target{Manifest: action, Allowed: "get list watch patch status", Patch: `{"metadata": {"finalizers": ["pequod.io/actions"]}}`},
-		harness.Target{Manifest: action, Allowed: "get list watch status", Patch: `{"metadata": {"annotations": {"pequod.io/approved-plan": "x"}}}`},
-		harness.Target{Manifest: action, Allowed: "get list watch status", Patch: `{"spec": {"serviceAccountName": "admin"}}`},
-	))
+	as := rest.CopyConfig(access)
+	as.Impersonate.UserName = "system:serviceaccount:" + agreed + ":team"
+	allowed, refused := c.TryToken(t, as, harness.Kinds(map[string]string{"ConfigMap " + agreed: everything + " deletecollection"}, c.Namespace, "kube-system", agreed)[:3])
+	inside, outside = inside+allowed, outside+refused
 	t.Logf("%d requests inside of the roles, %d outside", inside, outside)
 	if inside < 200 || outside < 500 {
 		t.Errorf("%d requests inside of the roles, %d outside", inside, outside)

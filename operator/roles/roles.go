@@ -30,15 +30,33 @@ import (
 // fieldManager is the field manager of all objects of this package.
 const fieldManager = "pequod-manager"
 
+// accountPrefix begins the names of the accounts of Transforms.
+const accountPrefix = "pequod-transform-"
+
 // Account returns the service account of a Transform. It is in the manager's namespace, where
 // users of the platform can't use it. Transforms of other namespaces have a hash in the name,
-// so that two Transforms with the same name never share rights.
+// so that two Transforms with the same name never share rights. Long names are cut, and the hash
+// is too long to find another name with the same one.
 func Account(manager string, transform types.NamespacedName) types.NamespacedName {
-	name := "pequod-transform-" + transform.Name
+	name := transform.Name
 	if transform.Namespace != manager {
-		name = "pequod-transform-" + v1alpha1.GraphName(v1alpha1.Group, "Transform", transform.Namespace, transform.Name)
+		name = v1alpha1.UniqueName(v1alpha1.Group, "Transform", transform.Namespace, transform.Name)
 	}
-	return types.NamespacedName{Namespace: manager, Name: name}
+	return types.NamespacedName{Namespace: manager, Name: accountPrefix + name}
+}
+
+// formerAccount returns the account that earlier versions made for a Transform, with a shorter hash.
+func formerAccount(manager string, transform types.NamespacedName) types.NamespacedName {
+	if transform.Namespace == manager {
+		return Account(manager, transform)
+	}
+	return types.NamespacedName{Namespace: manager, Name: accountPrefix + v1alpha1.GraphName(v1alpha1.Group, "Transform", transform.Namespace, transform.Name)}
+}
+
+// IsAccount reports whether name is the account of a Transform in the manager's namespace, also
+// that of earlier versions.
+func IsAccount(manager string, transform types.NamespacedName, name string) bool {
+	return name == Account(manager, transform).Name || name == formerAccount(manager, transform).Name
 }
 
 // Name returns the name of all roles and bindings of a Transform. Names of objects have no
@@ -81,11 +99,16 @@ type Client struct {
 // grants needs, and deletes others of this Transform. It writes only what differs. If grants
 // is nil, everything is deleted.
 func (c Client) Apply(ctx context.Context, transform types.NamespacedName, grants *Grants) error {
-	wanted := c.objects(transform, grants)
 	live, err := c.list(ctx, transform)
 	if err != nil {
 		return err
 	}
+	accounts := []types.NamespacedName{Account(c.Namespace, transform)}
+	// Graphs that no instance owns any more run as the former account for ever.
+	if former := formerAccount(c.Namespace, transform); former != accounts[0] && slices.ContainsFunc(live, func(l client.Object) bool { return client.ObjectKeyFromObject(l) == former }) {
+		accounts = append(accounts, former)
+	}
+	wanted := c.objects(transform, grants, accounts)
 	for _, object := range wanted {
 		// What is as it should be costs no request.
 		i := slices.IndexFunc(live, func(l client.Object) bool { return sameObject(l, object) })
@@ -104,7 +127,10 @@ func (c Client) Apply(ctx context.Context, transform types.NamespacedName, grant
 			errs = append(errs, client.IgnoreNotFound(c.Delete(ctx, l)))
 		}
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil || grants != nil {
+		return err
+	}
+	return c.unlistAccount(ctx, transform)
 }
 
 // Former returns the rules that roles of a Transform have and that are not in rules.
@@ -169,12 +195,11 @@ func (c Client) apply(ctx context.Context, object client.Object) error {
 	return c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(fieldManager), client.ForceOwnership)
 }
 
-// objects returns the objects that grants needs, the account first.
-func (c Client) objects(transform types.NamespacedName, grants *Grants) []client.Object {
+// objects returns the objects that grants needs, the accounts first.
+func (c Client) objects(transform types.NamespacedName, grants *Grants, accounts []types.NamespacedName) []client.Object {
 	if grants == nil {
 		return nil
 	}
-	account := Account(c.Namespace, transform)
 	// The labels select the objects for the cache, and name the Transform for people.
 	labels := Selector()
 	labels[v1alpha1.LabelTransform] = v1alpha1.LabelValue(transform.Name)
@@ -184,10 +209,14 @@ func (c Client) objects(transform types.NamespacedName, grants *Grants) []client
 	kind := func(group schema.GroupVersion, kind string) metav1.TypeMeta {
 		return metav1.TypeMeta{APIVersion: group.String(), Kind: kind}
 	}
-	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}}
-	serviceAccount := &corev1.ServiceAccount{TypeMeta: kind(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: meta(account.Namespace, account.Name)}
-	serviceAccount.Annotations = grants.Module.annotations()
-	all := []client.Object{serviceAccount}
+	var subjects []rbacv1.Subject
+	var all []client.Object
+	for _, a := range accounts {
+		subjects = append(subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: a.Namespace, Name: a.Name})
+		account := &corev1.ServiceAccount{TypeMeta: kind(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: meta(a.Namespace, a.Name)}
+		account.Annotations = grants.Module.annotations()
+		all = append(all, account)
+	}
 	name, rbac := Name(transform), rbacv1.SchemeGroupVersion
 	// A platform whose graphs are empty needs an account, as which they run, and no role.
 	if len(grants.Rules) == 0 {
@@ -215,7 +244,7 @@ func (c Client) objects(transform types.NamespacedName, grants *Grants) []client
 // list returns the objects that a Transform has. Roles and bindings come before the account,
 // so that deleting in this order never leaves rights to a new account of the same name.
 func (c Client) list(ctx context.Context, transform types.NamespacedName) ([]client.Object, error) {
-	account := Account(c.Namespace, transform)
+	account, former := Account(c.Namespace, transform), formerAccount(c.Namespace, transform)
 	var all []client.Object
 	lists := []client.ObjectList{
 		&rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.ClusterRoleList{}, &corev1.ServiceAccountList{},
@@ -229,7 +258,10 @@ func (c Client) list(ctx context.Context, transform types.NamespacedName) ([]cli
 			return nil, err
 		}
 		for _, object := range items {
-			if client.ObjectKeyFromObject(object) == account || object.GetName() == Name(transform) {
+			key := client.ObjectKeyFromObject(object)
+			// Transforms can share the name of a former account, if they differ in a part that was cut.
+			isFormer := key == former && object.GetLabels()[v1alpha1.LabelTransform] == v1alpha1.LabelValue(transform.Name)
+			if key == account || isFormer || key.Name == Name(transform) {
 				all = append(all, object)
 			}
 		}

@@ -25,21 +25,33 @@ func (s *session) missingRights(ctx context.Context, resource schema.GroupResour
 	var missing []string
 	for _, wanted := range []authorizationv1.ResourceAttributes{{Verb: "get"}, {Verb: "list"}, {Verb: "watch"}, {Verb: "patch"}, {Verb: "patch", Subresource: "status"}} {
 		wanted.Group, wanted.Resource = resource.Group, resource.Resource
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &wanted}}
-		if err := s.client.Create(ctx, review); apierrors.IsForbidden(err) {
+		allowed, err := s.may(ctx, wanted)
+		if apierrors.IsForbidden(err) {
 			return nil, nil // the requests themselves will show it
 		} else if err != nil {
-			return nil, fmt.Errorf("reviewing the rights of pequod-manager: %w", err)
+			return nil, err
 		}
-		if !review.Status.Allowed {
+		if !allowed {
 			missing = append(missing, strings.TrimSuffix(wanted.Verb+" "+resource.Resource+"/"+wanted.Subresource, "/"))
 		}
 	}
-	if len(missing) == 0 {
-		s.p.reviewed = epoch
-		return nil, nil
+	if len(missing) > 0 {
+		return forbidden(resource, "pequod-manager may not "+strings.Join(missing, ", ")+" of the group "+resource.Group), nil
 	}
-	return forbidden(resource, "pequod-manager may not "+strings.Join(missing, ", ")+" of the group "+resource.Group), nil
+	lists, err := s.may(ctx, roles.MayListAccounts(s.Namespace))
+	if err == nil {
+		s.p.reviewed, s.p.listsAccount = epoch, lists
+	}
+	return nil, err
+}
+
+// may reports whether the manager has a right.
+func (s *session) may(ctx context.Context, right authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right}}
+	if err := s.client.Create(ctx, review); err != nil {
+		return false, fmt.Errorf("reviewing the rights of pequod-manager: %w", err)
+	}
+	return review.Status.Allowed, nil
 }
 
 // listingPatience is how long the instances of a platform may not be listed before the status of

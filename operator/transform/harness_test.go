@@ -114,7 +114,7 @@ func (b *env) clean() {
 // start runs a manager with fresh caches until stop is called or the test ends.
 func (b *env) start(config *rest.Config) {
 	b.t.Helper()
-	byObject := transform.ByObject(b.Namespace)
+	byObject := transform.ByObject(b.options.Namespace)
 	for object, options := range byObject {
 		if _, ok := object.(*v1alpha1.Transform); ok {
 			// Managers of other tests would refuse the Transforms of this one.

@@ -75,7 +75,7 @@ func (s *session) removeGraphs(ctx context.Context) (*blocked, error) {
 // was orphaned, and stays.
 func (s *session) removeGraph(ctx context.Context, graph *v1alpha1.ResourceGraph) error {
 	owner := metav1.GetControllerOf(graph)
-	ours := graph.Annotations[v1alpha1.AnnotationAccount] == roles.Account(s.Namespace, s.key).Name
+	ours := roles.IsAccount(s.Namespace, s.key, graph.Annotations[v1alpha1.AnnotationAccount])
 	if owner == nil || !ours || graph.DeletionTimestamp != nil {
 		return nil
 	}

@@ -87,7 +87,7 @@ func (s *session) lost(ctx context.Context, name string, live *apiextensionsv1.C
 	}
 	graphs := 0
 	err := s.eachGraph(ctx, func(g *v1alpha1.ResourceGraph) (bool, error) {
-		if metav1.GetControllerOf(g) == nil || g.Annotations[v1alpha1.AnnotationAccount] != roles.Account(s.Namespace, s.key).Name {
+		if metav1.GetControllerOf(g) == nil || !roles.IsAccount(s.Namespace, s.key, g.Annotations[v1alpha1.AnnotationAccount]) {
 			return true, nil
 		}
 		graphs++

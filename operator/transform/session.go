@@ -68,6 +68,8 @@ type platform struct {
 	granted    bool
 	// reviewed is the epoch of [rights] in which the manager had those on the instances, or 0.
 	reviewed int64
+	// listsAccount is set if the manager lists the account where it may act as it, see [roles.Client.ListAccount].
+	listsAccount bool
 	// unknown are the kinds that rules lacks, because the cluster doesn't know them.
 	unknown []schema.GroupKind
 	// due is the time of the next fetch; the zero time means that there is none.

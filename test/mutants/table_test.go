@@ -35,6 +35,10 @@ var mutants = []mutant{
 	{"fill etcd with archives", "operator/artifact", "TestRate", "operator/artifact/limits.go",
 		`sourceRate      = rate.Limit(1<<20) / 60`, `sourceRate      = rate.Limit(1<<40) / 60`},
 
+	// Authors of Transforms.
+	{"share the rights of a Transform in another namespace", "operator/transform", "TestFormerAccount", "api/v1alpha1/names.go",
+		`shorten(name, hashOf(8,`, `shorten(name, hashOf(4,`},
+
 	// Tenants who write Actions, Monitors and Receivers.
 	{"connect to a host that", "actions/egress", "TestAllowed", "actions/egress/allow.go",
 		`case !listed:`, `case !listed && false:`},
