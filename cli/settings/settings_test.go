@@ -42,8 +42,8 @@ var userFlags = []string{
 	"check",
 	// The yardstick of a review, which the change under review must not choose.
 	"base", "base-output", "fail-on", "link", "live", "report", "tool", "source-link",
-	// What a server lets its client do.
-	"allow-cluster", "allow-network",
+	// What a server lets its client do, and what a command may do.
+	"allow-cluster", "allow-network", "confine",
 	// Where a page is served, and the program that is started for it.
 	"address", "open", "port",
 	// What one question is about, and instances that are edited.

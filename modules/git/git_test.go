@@ -271,8 +271,10 @@ func TestHang(t *testing.T) {
 		ref := parse(t, s.url, "")
 		all.Go(func() { // together, because each is repeated after delays
 			_, err := Fetch(t.Context(), ref, Options{Auth: s.auth, answerTimeout: 200 * time.Millisecond})
-			if want := ref.host() + " stopped sending data"; !oci.Causes(err, oci.Unavailable) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", name, err, want)
+			// If the machine is so busy that the request isn't sent at once, the server sends too little instead of nothing.
+			stopped, slow := ref.host()+" stopped sending data", ref.host()+" sends less than 1 KiB in a second"
+			if !oci.Causes(err, oci.Unavailable) || !strings.Contains(err.Error(), stopped) && !strings.Contains(err.Error(), slow) {
+				t.Errorf("%s: %v, want %s", name, err, stopped)
 			}
 		})
 	}

@@ -123,7 +123,7 @@ func TestMessages(t *testing.T) {
 	t.Cleanup(func() { close(hang) })
 	check("stalled", pull(t.Context(), client(t, oci.WithTiming(oci.Options{}, noWait, 50*time.Millisecond)), parse(t, place+":v1.0.0")), "stopped sending data", retry)
 	place = dripping(t, "/manifests/")
-	check("slow", pull(t.Context(), client(t, oci.WithTiming(oci.Options{}, noWait, 500*time.Millisecond)), parse(t, place+":v1.0.0")), "sends less than 1 KiB in a second", retry)
+	check("slow", pull(t.Context(), client(t, oci.WithTiming(oci.Options{}, noWait, dripTime)), parse(t, place+":v1.0.0")), "sends less than 1 KiB in a second", retry)
 
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"credsStore": "none-such"}`), 0o600); err != nil {

@@ -194,7 +194,11 @@ func (w *watch) end(why error) {
 // measure ends the request if too few bytes have passed since the last call.
 func (w *watch) measure() {
 	window := 2 * w.timeout
-	if w.passed.Swap(0) < int64(window.Seconds()*LeastRate) {
+	switch passed := w.passed.Swap(0); {
+	case passed == 0: // the other timer is late, on a busy machine
+		w.end(ErrStalled)
+		return
+	case passed < int64(window.Seconds()*LeastRate):
 		w.end(ErrSlow)
 		return
 	}
