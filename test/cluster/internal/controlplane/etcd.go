@@ -6,7 +6,12 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 )
+
+// etcd reserves the size of two segments of its log on the disk, 128 MB by default. Tests run a dozen
+// clusters at a time.
+func init() { wal.SegmentSizeBytes = 8 << 20 }
 
 // startEtcd starts a database with one member on free ports. It does not sync to
 // disk: data survives the process but not a crash of the machine, which is enough
