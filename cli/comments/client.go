@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -171,14 +172,20 @@ func (a answer) decode(r request, into any) error {
 		if into == nil || len(a.body) == 0 {
 			return nil
 		}
-		if err := json.Unmarshal(a.body, into); err != nil {
+		err := jsonlimit.Check(a.body, jsonlimit.Message)
+		if err == nil {
+			err = json.Unmarshal(a.body, into)
+		}
+		if err != nil {
 			return fmt.Errorf("%s %s: %w", r.method, r.path, err)
 		}
 		return nil
 	}
 	// GitHub's message is a string, and GitLab's a string or an object.
 	var answer struct{ Message, Error any }
-	_ = json.Unmarshal(a.body, &answer) // not every error is JSON
+	if jsonlimit.Check(a.body, jsonlimit.Message) == nil {
+		_ = json.Unmarshal(a.body, &answer) // not every error is JSON
+	}
 	e := &statusError{method: r.method, path: r.path, status: a.status}
 	for _, m := range []any{answer.Message, answer.Error} {
 		if m != nil && e.message == "" {

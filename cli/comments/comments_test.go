@@ -322,6 +322,17 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// Answers with many small values become dozens of times as large when they are decoded.
+func TestExpandingAnswers(t *testing.T) {
+	many := []byte(`{"message":[` + strings.Repeat(`{},`, 50_000) + `1]}`)
+	r := request{method: http.MethodGet, path: "/user"}
+	for status, want := range map[int]string{http.StatusOK: "GET /user: it has more than 50000 values", http.StatusNotFound: "GET /user: 404 Not Found; check the repository, the number, and what the token may read"} {
+		if err := (answer{status: status, body: many}).decode(r, new(struct{ Message any })); err == nil || err.Error() != want {
+			t.Errorf("%.200v; want %s", err, want)
+		}
+	}
+}
+
 // The report must be of the newest commit of the pull request.
 func TestFind(t *testing.T) {
 	event := func(text string) map[string]string {

@@ -77,6 +77,12 @@ func (r *repositories) push(t *testing.T, name string, revision, services int, s
 		all = append(all, archive.File{Name: fmt.Sprintf("%d.yaml", i), Data: fmt.Appendf(nil, "apiVersion: pequod.io/v1alpha1\nkind: WebService\nmetadata: {name: %s-%d, namespace: shop}\nspec: {image: 'ghcr.io/example/web:v1', port: 80, config: {files: {noise: %s}}}\n",
 			name, i, base64.StdEncoding.EncodeToString(data))})
 	}
+	r.publish(t, name, revision, all)
+}
+
+// publish makes files the artifact of a GitRepository.
+func (r *repositories) publish(t *testing.T, name string, revision int, all []archive.File) {
+	t.Helper()
 	packed, err := archive.Pack(all, time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +136,7 @@ func (r *repositories) ready(t *testing.T, namespace, name string, revision int)
 	return address
 }
 
-// refused waits until an InstanceSource is not ready for a reason and with a message.
+// refused waits until an InstanceSource is not ready for a reason, unless that is "", and with a message.
 func (r *repositories) refused(t *testing.T, namespace, name, reason, message string) {
 	t.Helper()
 	sources, want := r.Await(t, "platform.pequod.io/v1alpha1", "InstanceSource", namespace), regexp.MustCompile(message)
@@ -142,7 +148,7 @@ func (r *repositories) refused(t *testing.T, namespace, name, reason, message st
 		conditions, _, _ := unstructured.NestedSlice(in.Object, "status", "conditions")
 		for _, entry := range conditions {
 			c, _ := entry.(map[string]any)
-			if text, _ := c["message"].(string); c["type"] == "Ready" && c["status"] == "False" && c["reason"] == reason && want.MatchString(text) {
+			if text, _ := c["message"].(string); c["type"] == "Ready" && c["status"] == "False" && (reason == "" || c["reason"] == reason) && want.MatchString(text) {
 				return nil
 			}
 		}

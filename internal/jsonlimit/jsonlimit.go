@@ -2,7 +2,8 @@
 // are no such bound: the three of {}, are an object of some hundred bytes.
 //
 // [Counter] counts values while a text is read, and [Check] those of a complete text. Neither
-// validates the text. Package internal/source/yamlfile has the same limits for YAML.
+// validates the text. Package internal/source/yamlfile has the same limits for YAML, and estimates the
+// values of a YAML text before it is parsed.
 package jsonlimit
 
 import (
@@ -21,7 +22,8 @@ type Limits struct {
 // Document is the bound of an object of Kubernetes: no person writes one that is half as large.
 var Document = Limits{Values: 200_000, Depth: 200}
 
-// Message is the bound of a message of another program, such as the answer of a server.
+// Message is the bound of a message of another program, such as the answer of a server, and of a
+// manifest or a signature in a registry.
 var Message = Limits{Values: 50_000, Depth: 200}
 
 // Exceeded is the error of a text that exceeds its limits.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 )
 
 // Cause is the cause of an [Error]. Callers branch on it.
@@ -183,10 +185,13 @@ func classify(ctx context.Context, ref Ref, err error, authenticated func() bool
 // local sets the cause of errors that the local side found.
 func (e *Error) local(err error) bool {
 	var tooLarge *tooLargeError
+	var many *jsonlimit.Exceeded
 	text := err.Error()
 	switch {
 	case errors.As(err, &tooLarge):
 		e.Cause, e.Message = TooLarge, tooLarge.Error()
+	case errors.As(err, &many):
+		e.Cause, e.Message = TooLarge, Detail(err)
 	case errors.Is(err, fs.ErrNotExist):
 		e.Cause, e.Message, e.Hint = NotFound, "no such file or directory", "check the path"
 	// The library repeats the output of the helper, which can contain credentials.

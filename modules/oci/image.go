@@ -59,9 +59,6 @@ func (c *Client) open(ctx context.Context, ref Ref, raw []byte, mediaType string
 func (c *Client) manifest(ctx context.Context, ref Ref) ([]byte, string, error) {
 	fetch := func(ctx context.Context) ([]byte, string, error) {
 		raw, mediaType, err := c.place(ref).manifest(ctx, ref)
-		if err == nil && len(raw) > maxManifest {
-			err = &tooLargeError{what: "the manifest", limit: maxManifest}
-		}
 		if err == nil && ref.Digest != "" {
 			err = verify(raw, ref.Digest, -1)
 		}
@@ -84,6 +81,9 @@ func (c *Client) manifest(ctx context.Context, ref Ref) ([]byte, string, error) 
 		raw, _, err := fetch(ctx)
 		return io.NopCloser(bytes.NewReader(raw)), err
 	})
+	if err == nil {
+		err = checkManifest(raw) // the store may have a blob with this digest
+	}
 	return raw, "", err // the media type stands in the manifest
 }
 

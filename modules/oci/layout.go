@@ -3,12 +3,15 @@ package oci
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 )
 
 // refName is the annotation with the tag of an artifact in the index of a layout.
@@ -194,13 +197,26 @@ func readIndex(l layout) (*v1.IndexManifest, error) {
 	return index, nil
 }
 
-// readManifest reads a manifest or an index, within the limit of their size.
+// readManifest reads a manifest or an index, within the limits of [checkManifest].
 func readManifest(r io.Reader) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
-	if err == nil && len(raw) > maxManifest {
-		err = &tooLargeError{what: "the manifest", limit: maxManifest}
+	if err == nil {
+		err = checkManifest(raw)
 	}
 	return raw, err
+}
+
+// checkManifest returns an error if a manifest or an index is larger, or has more values, than those
+// of registries may be.
+func checkManifest(raw []byte) error {
+	const what = "the manifest"
+	if len(raw) > maxManifest {
+		return &tooLargeError{what: what, limit: maxManifest}
+	}
+	if err := jsonlimit.Check(raw, jsonlimit.Message); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 // notExist is the error of a file that an archive doesn't have.

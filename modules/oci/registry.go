@@ -100,7 +100,7 @@ func (r *registry) blob(ctx context.Context, ref Ref, desc v1.Descriptor) (io.Re
 	if err != nil {
 		return nil, err
 	}
-	l, err := r.puller.Layer(ctx, repo.Digest(desc.Digest.String()))
+	l, err := r.puller.Layer(context.WithValue(ctx, blobKey{}, true), repo.Digest(desc.Digest.String()))
 	if err != nil {
 		return nil, err
 	}

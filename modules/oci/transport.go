@@ -9,17 +9,20 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 )
 
 const (
 	// maxManifest limits every answer but blobs: manifests, lists of tags, errors. The
-	// specification of OCI asks registries to accept manifests of 4 MiB.
+	// specification of OCI asks registries to accept manifests of 4 MiB. See also [limitsOf].
 	maxManifest = 4 << 20
 	// maxRedirects limits the redirects of a request.
 	maxRedirects = 10
@@ -121,23 +124,46 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errPlainHTTP
 	}
 	resp, err := g.inner.RoundTrip(req)
-	// The sizes of blobs are known beforehand, and their readers enforce them.
-	if err == nil && !strings.Contains(first.URL.Path, "/blobs/") {
-		resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxManifest}
+	if err == nil && !isBlob(first) {
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxManifest, values: jsonlimit.NewCounter(limitsOf(first.URL))}
 	}
 	return resp, err
 }
 
-// limitedBody fails if more than left bytes are read.
+// blobKey is the key of contexts in which a blob is read.
+type blobKey struct{}
+
+// isBlob reports whether the answer to a request is a blob. The sizes of blobs are known beforehand,
+// and their readers enforce them. The path is not enough: registries choose those of further pages
+// of lists, and those of tokens, whose requests have a query.
+func isBlob(r *http.Request) bool {
+	return r.Context().Value(blobKey{}) != nil && strings.Contains(r.URL.Path, "/blobs/") && r.URL.RawQuery == ""
+}
+
+// limitsOf returns the limits of the answer to a request. The library decodes it, and the three bytes
+// of {}, become a descriptor of some hundred bytes. Names in lists stay small.
+func limitsOf(u *url.URL) jsonlimit.Limits {
+	if strings.HasSuffix(u.Path, "/tags/list") || strings.HasSuffix(u.Path, "/_catalog") {
+		return jsonlimit.Document
+	}
+	return jsonlimit.Message
+}
+
+// limitedBody fails if more than left bytes are read, or more values.
 type limitedBody struct {
 	io.ReadCloser
-	left int64
+	left   int64
+	values *jsonlimit.Counter
 }
 
 func (b *limitedBody) Read(p []byte) (int, error) {
+	const what = "the answer of the registry"
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, &tooLargeError{what: "the answer of the registry", limit: maxManifest}
+		return 0, &tooLargeError{what: what, limit: maxManifest}
+	}
+	if _, many := b.values.Write(p[:n]); many != nil {
+		return 0, fmt.Errorf("%s: %w", what, many)
 	}
 	return n, err
 }

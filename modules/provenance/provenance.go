@@ -23,6 +23,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 	"github.com/pequod-io/pequod/internal/ociimage"
 )
 
@@ -226,7 +227,7 @@ func payload(data []byte) ([]byte, error) {
 			Payload     []byte `json:"payload"`
 		} `json:"dsseEnvelope"`
 	}
-	if err := json.Unmarshal(data, &signed); err != nil {
+	if err := decode(data, &signed); err != nil {
 		return nil, foreign("reading the signature: %v", err)
 	}
 	if signed.Envelope.PayloadType != ArtifactType {
@@ -235,11 +236,19 @@ func payload(data []byte) ([]byte, error) {
 	return signed.Envelope.Payload, nil
 }
 
+// decode decodes JSON unless it has more values than a statement needs.
+func decode(data []byte, into any) error {
+	if err := jsonlimit.Check(data, jsonlimit.Message); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
+
 // Parse reads a statement about the bundle with a digest. It returns a [ForeignError] for
 // others.
 func Parse(data []byte, bundle v1.Hash) (*Build, error) {
 	var s statement
-	if err := json.Unmarshal(data, &s); err != nil {
+	if err := decode(data, &s); err != nil {
 		return nil, foreign("%v", err)
 	}
 	made := s.Predicate.BuildDefinition

@@ -110,6 +110,8 @@ func TestForeign(t *testing.T) {
 		"text":               {image(t, provenance.ArtifactType, []byte("text")), subject.Digest, "invalid character 'e' in literal true (expecting 'r')"},
 		"signed text":        {image(t, provenance.SignedArtifactType, []byte("text")), subject.Digest, "reading the signature: invalid character 'e' in literal true (expecting 'r')"},
 		"signature of bytes": {image(t, provenance.SignedArtifactType, []byte(`{"messageSignature": {}}`)), subject.Digest, "it signs no statement"},
+		"many values":        {image(t, provenance.ArtifactType, []byte(`{"predicate":{"a":[`+strings.Repeat(`{},`, 50_000)+`1]}}`)), subject.Digest, "it has more than 50000 values"},
+		"signed values":      {image(t, provenance.SignedArtifactType, []byte(`{"a":[`+strings.Repeat(`{},`, 50_000)+`1]}`)), subject.Digest, "reading the signature: it has more than 50000 values"},
 		"large":              {image(t, provenance.ArtifactType, make([]byte, 4<<20+1)), subject.Digest, "it is larger than 4 MiB"},
 	} {
 		_, err := provenance.Read(test.img, test.bundle)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 )
 
 // Keychain returns a keychain of the registries in Secrets. Earlier Secrets win for the
@@ -56,10 +58,12 @@ func read(s *corev1.Secret) (map[string]authn.AuthConfig, error) {
 	config := struct {
 		Auths map[string]authn.AuthConfig `json:"auths"`
 	}{}
-	var err error
-	if s.Type == corev1.SecretTypeDockercfg {
+	err := jsonlimit.Check(data, jsonlimit.Message)
+	switch {
+	case err != nil:
+	case s.Type == corev1.SecretTypeDockercfg:
 		err = json.Unmarshal(data, &config.Auths)
-	} else {
+	default:
 		err = json.Unmarshal(data, &config)
 	}
 	if err != nil {

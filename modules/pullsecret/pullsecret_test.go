@@ -67,8 +67,11 @@ func TestKeychain(t *testing.T) {
 
 // TestErrors checks that unusable Secrets are refused without a word of their values.
 func TestErrors(t *testing.T) {
+	many := secret(`{"auths": {` + strings.Repeat(`"x": {},`, 50_000) + `"y": {}}}`)
+	many.Name = "many"
 	for want, s := range map[string]*corev1.Secret{
 		`secret shop/pull: .dockerconfigjson is not a configuration of Docker`: secret(`{"auths": {"x": {"auth": "hunter2"}}}`),
+		`secret shop/many: .dockerconfigjson is not a configuration of Docker`: many,
 		`secret shop/pull: has no key .dockerconfigjson`: {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "pull"}, Type: corev1.SecretTypeDockerConfigJson,
 		},

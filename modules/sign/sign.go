@@ -22,6 +22,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
@@ -134,6 +135,9 @@ func ReadBundle(ctx context.Context, r Reader, ref oci.Ref, digest string) (*Bun
 	data, err := io.ReadAll(content)
 	if err != nil {
 		return nil, err
+	}
+	if err := jsonlimit.Check(data, jsonlimit.Message); err != nil {
+		return nil, notBundle(err)
 	}
 	return &Bundle{Digest: digest, Data: data}, nil
 }

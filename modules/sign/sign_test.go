@@ -298,6 +298,7 @@ func TestGarbage(t *testing.T) {
 			attach(t, ref, referrer(t, img))
 			attach(t, ref, referrer(t, img, []byte("a"), []byte("b")))
 			attach(t, ref, referrer(t, img, bytes.Repeat([]byte(" "), 2<<20)))
+			attach(t, ref, referrer(t, img, []byte(`{"verificationMaterial":{"tlogEntries":[`+strings.Repeat(`{},`, 50_000)+`{}]}}`)))
 			sbom, err := ociimage.New(ociimage.Artifact{
 				Type: "application/spdx+json", Config: ociimage.Blob{MediaType: "application/vnd.oci.empty.v1+json", Data: []byte("{}")}, Subject: descriptor(t, img),
 			})
@@ -316,7 +317,7 @@ func TestGarbage(t *testing.T) {
 // TestManyReferrers has a registry that lists more referrers than anyone needs.
 func TestManyReferrers(t *testing.T) {
 	entry := fmt.Sprintf(`{"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":%q,"size":2,"digest":"sha256:%%064x"}`, bundleType)
-	for name, count := range map[string]int{"more than 100 signatures": 101, "the answer of the registry is larger than 4 MiB": 30_000} {
+	for name, count := range map[string]int{"more than 100 signatures": 101, "the answer of the registry: it has more than 50000 values": 30_000} {
 		requests := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {

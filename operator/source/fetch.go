@@ -18,6 +18,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules/archive"
 )
 
@@ -30,6 +31,8 @@ const (
 	// maxBytes, in bytes, and maxFiles limit the files that are read into memory.
 	maxBytes = 16 << 20
 	maxFiles = 10_000
+	// maxMarks limits the sum of [yamlfile.Marks] of these files, before one is parsed.
+	maxMarks = 2_000_000
 	// fetchTimeout limits the time of a download.
 	fetchTimeout = 2 * time.Minute
 )
@@ -91,6 +94,12 @@ func fetch(ctx context.Context, a *meta.Artifact, dir string) ([]archive.File, *
 		return nil, invalid("not a tar+gzip archive: %v", unpackErr)
 	case len(files) == 0:
 		return nil, &failure{reason: reasonNoInstances, message: fmt.Sprintf("artifact %s has no YAML or JSON files in %s", a.Revision, shown(dir)), stalled: true}
+	}
+	marks := 0
+	for _, f := range files {
+		if marks += yamlfile.Marks(f.Data); marks > maxMarks {
+			return nil, invalid("the files up to %s have more than %d values and lines; divide the instances among several directories", f.Name, maxMarks)
+		}
 	}
 	return files, nil
 }

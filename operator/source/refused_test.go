@@ -50,7 +50,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"an object of two", "apps/web2.yaml", app("web2", "{text: b, name: web}"), "RenderFailed",
 			"apps/web2.yaml:1:1: configmap " + b.Namespace + "/web is rendered by apps/web.yaml:1:1 already"},
 		{"a violation", "apps/bad.yaml", app("bad", "{text: forbidden}"), "RenderFailed", "apps/bad.yaml:4:14: spec.text: must not be forbidden (inline[main.cue]:19:17)"},
-		{"many documents", "apps/many.yaml", strings.Repeat("a: 1\n---\n", 450_000), "RenderFailed", noKinds() + "\n(and 90 more)"},
+		{"many documents", "apps/many.yaml", strings.Repeat("a: 1\n---\n", 160_000), "RenderFailed", noKinds() + "\n(and 90 more)"},
 		{"many mistakes", "apps/many.yaml", many.String(), "RenderFailed", manyMistakes() + "\n(and 2 more)"},
 	} {
 		revision := fmt.Sprint("main@sha1:1", i)
@@ -103,6 +103,10 @@ func TestRefusedArtifacts(t *testing.T) {
 	name := "GitRepository " + b.Namespace + "/apps"
 	b.failed("SourceNotReady", name+" has no artifact yet")
 	good := packed(t, map[string]string{"web.yaml": app("web", "{text: a}")})
+	many := map[string]string{}
+	for i := range 16 {
+		many[fmt.Sprintf("%02d.yaml", i)] = app("web", "["+strings.Repeat("1,", 190_000)+"]")
+	}
 	for i, test := range []struct {
 		name         string
 		data         []byte
@@ -117,6 +121,7 @@ func TestRefusedArtifacts(t *testing.T) {
 		{"no archive", []byte("kind: App\n and more text"), nil, "ArtifactInvalid", "not a tar+gzip archive: gzip: invalid header"},
 		{"cut off", good[:len(good)-9], nil, "ArtifactInvalid", "not a tar+gzip archive: unexpected EOF"},
 		{"a link", hostile(t, tar.Header{Name: "web.yaml", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}), nil, "ArtifactInvalid", `"web.yaml" in it is not a regular file`},
+		{"many values", packed(t, many), nil, "ArtifactInvalid", "the files up to 10.yaml have more than 2000000 values and lines; divide the instances among several directories"},
 		{"a large file", hostile(t, tar.Header{Name: "web.yaml", Typeflag: tar.TypeReg, Size: 16<<20 + 1}), nil, "ArtifactInvalid", "more than 16 MiB of files"},
 	} {
 		revision := fmt.Sprint("main@sha1:", i)

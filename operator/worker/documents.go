@@ -12,12 +12,15 @@ import (
 	"github.com/pequod-io/pequod/operator/worker/protocol"
 )
 
-// The limits of files, in bytes. Parsing takes up to 100 times the memory of a document, so the
-// manager needs at most some 110 MB to read a file.
+// The limits of files, in bytes. A parser makes some hundred bytes of a mark, so the manager needs at
+// most some 80 MB to read a file.
 const (
 	maxFile = 4 << 20
 	// maxDocument is the limit of a document of a YAML file, and of a JSON file.
 	maxDocument = 1 << 20
+	// maxMarks is the limit of [yamlfile.Marks] of a file. Files that people write have one in some ten
+	// bytes. Those of a document are limited, too.
+	maxMarks = 500_000
 )
 
 // Document is an object in a file. It keeps the whole file in memory.
@@ -33,11 +36,18 @@ type Document struct {
 
 // Documents yields the objects of a YAML or JSON file of at most 4 MiB one by one, and the items of
 // a v1 List instead of the List. It reads only their kinds. An object without a kind is yielded as a
-// problem. A document that is not YAML, or is larger than 1 MiB, ends the sequence.
+// problem. A document that is not YAML, or exceeds a limit, ends the sequence.
 func Documents(file string, data []byte) iter.Seq2[Document, problem.List] {
 	return func(yield func(Document, problem.List) bool) {
-		if len(data) > maxFile {
-			yield(Document{}, problem.List{{Position: problem.Position{File: file}, Rule: problem.RuleYAML, Message: fmt.Sprintf("larger than %d MiB", maxFile>>20)}})
+		refused := ""
+		switch {
+		case len(data) > maxFile:
+			refused = fmt.Sprintf("larger than %d MiB", maxFile>>20)
+		case yamlfile.Marks(data) > maxMarks:
+			refused = fmt.Sprintf("more than %d values and lines", maxMarks)
+		}
+		if refused != "" {
+			yield(Document{}, problem.List{{Position: problem.Position{File: file}, Rule: problem.RuleYAML, Message: refused}})
 			return
 		}
 		for part, problems := range yamlfile.Parts(file, data, maxDocument) {

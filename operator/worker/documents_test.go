@@ -108,7 +108,10 @@ func TestDocumentsRefused(t *testing.T) {
 		"no apiVersion":    {"kind: Shop\n", "app.yaml:1:1: apiVersion: missing"},
 		"large":            {"a: |\n" + strings.Repeat("  xxxxxxx\n", 105_000), "app.yaml:1:1: a document of more than 1048576 bytes"},
 		"huge":             {strings.Repeat("a: 1\n---\n", 500_000), "app.yaml: larger than 4 MiB"},
-		"many values":      {"a: [" + strings.Repeat("1,", 500_000) + "]\n", "app.yaml:1:1: not an object with apiVersion, kind and metadata"},
+		"many values":      {"a: [" + strings.Repeat("1,", 200_000) + "]\n", "app.yaml:1:1: a document with more than 200000 values and lines"},
+		"admitted":         {"a: [" + strings.Repeat("1,", 199_990) + "]\n", "app.yaml:1:1: not an object with apiVersion, kind and metadata"},
+		"many lines":       {strings.Repeat("---\n", 500_001), "app.yaml: more than 500000 values and lines"},
+		"many tags":        {strings.Repeat("! ", 500_001), "app.yaml: more than 500000 values and lines"},
 		"deep":             {strings.Repeat("[", 100_000), "app.yaml:1:1: not YAML: exceeded max depth of 10000"},
 		"anchor of itself": {"&a\nkind: *a\n", "app.yaml:1:1: not an object with apiVersion, kind and metadata"},
 	} {

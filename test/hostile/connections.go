@@ -56,15 +56,10 @@ func review(group, kind string) string {
 
 // Connect does to the ports of a process what whoever can connect to them may do: requests whose
 // bodies become much larger when they are decoded, are huge, nested or no text, nine at a time, and
-// connections that say nothing. It fails the test if the memory of the process exceeds one and a half
-// times that at rest and 64 MiB.
+// connections that say nothing. It fails the test as [Memory] does.
 func Connect(t *testing.T, pid int, ports ...Port) {
 	t.Helper()
-	rest := memory(t, pid).VmRSS
-	// The peak so far doesn't count, see proc(5).
-	if err := os.WriteFile("/proc/"+strconv.Itoa(pid)+"/clear_refs", []byte("5"), 0); err != nil {
-		t.Fatal(err)
-	}
+	check := Memory(t, pid)
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the certificate isn't what is tested
 	}}
@@ -121,12 +116,26 @@ func Connect(t *testing.T, pid int, ports ...Port) {
 			}
 			close(next)
 			senders.Wait()
-			most := rest + rest/2 + 64<<20
-			peak := memory(t, pid).VmHWM
-			t.Logf("%s%s: %d MiB at rest, at most %d MiB", p.Address, path, rest>>20, peak>>20)
-			if peak > most {
-				t.Errorf("requests to %s%s took %d MiB; at rest it is %d MiB", p.Address, path, peak>>20, rest>>20)
-			}
+			check("requests to " + p.Address + path)
+		}
+	}
+}
+
+// Memory returns a function that fails the test if the memory of a process, which is at rest now, has
+// exceeded one and a half times that and 64 MiB since.
+func Memory(t *testing.T, pid int) (check func(by string)) {
+	t.Helper()
+	rest := memory(t, pid).VmRSS
+	// The peak so far doesn't count, see proc(5).
+	if err := os.WriteFile("/proc/"+strconv.Itoa(pid)+"/clear_refs", []byte("5"), 0); err != nil {
+		t.Fatal(err)
+	}
+	return func(by string) {
+		t.Helper()
+		peak := memory(t, pid).VmHWM
+		t.Logf("%s: %d MiB at rest, at most %d MiB", by, rest>>20, peak>>20)
+		if peak > rest+rest/2+64<<20 {
+			t.Errorf("%s took %d MiB; at rest it is %d MiB", by, peak>>20, rest>>20)
 		}
 	}
 }

@@ -29,7 +29,9 @@ var mutants = []mutant{
 
 	// Tenants who write instances and InstanceSources.
 	{"fill the memory of the manager with files", "operator/worker", "TestDocumentsRefused", "operator/worker/documents.go",
-		`if len(data) > maxFile {`, `if len(data) > 1<<40 {`},
+		`case len(data) > maxFile:`, `case len(data) > 1<<40:`},
+	{"fill the memory of the manager with files", "operator/worker", "TestDocumentsRefused", "operator/worker/documents.go",
+		`yamlfile.Marks(data) > maxMarks`, `yamlfile.Marks(data) > 1<<40`},
 	{"fill the memory of the manager with files", "modules/archive", "TestUnwanted", "modules/archive/unpack.go",
 		`case header.Typeflag != tar.TypeReg:`, `case false:`},
 	{"fill etcd with archives", "operator/artifact", "TestRate", "operator/artifact/limits.go",
@@ -139,7 +141,9 @@ var mutants = []mutant{
 	{"be reached without TLS, unless it is this machine, `--registry", "modules/oci", "TestTLS", "modules/oci/transport.go",
 		`(first.URL.Scheme == "https" || !g.plainHTTP && !loopback(req.URL.Host))`, `(first.URL.Scheme == "https" || false)`},
 	{"use up memory or disk", "modules/oci", "TestHostileRegistries", "modules/oci/transport.go",
-		`left: maxManifest}`, `left: 1 << 40}`},
+		`left: maxManifest,`, `left: 1 << 40,`},
+	{"use up memory or disk", "modules/oci", "TestExpandingAnswers", "modules/oci/transport.go",
+		`values: jsonlimit.NewCounter(limitsOf(first.URL))`, `values: jsonlimit.NewCounter(jsonlimit.Limits{Values: 1 << 40, Depth: 1 << 40})`},
 	{"keep a command from ending", "modules/oci", "TestDrip", "modules/oci/transport.go",
 		`if w.passed.Swap(0) < int64(window.Seconds()*LeastRate) {`, `if w.passed.Swap(0) < min(0, int64(window.Seconds()*LeastRate)) {`},
 	{"exhaust memory or time with signatures", "modules/sign", "TestManyReferrers", "modules/sign/sign.go",

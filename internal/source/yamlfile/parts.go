@@ -20,10 +20,29 @@ type Part struct {
 }
 
 // Parts splits a file where kubectl splits it, and skips parts of blank lines and comments. It
-// parses only JSON files. The first mistake ends the sequence, and so does a part of
-// more than limit bytes, since parsing takes many times the memory of the text. 0 means no limit.
+// parses only JSON files. The first mistake ends the sequence. A limit is for files of others: a part
+// of more than limit bytes, or with more [Marks] than a document may have values, ends it, too, since
+// parsing takes many times the memory of the text. 0 means no limit.
 func Parts(name string, data []byte, limit int) iter.Seq2[Part, problem.List] {
 	return newFile(name, data).parts(limit)
+}
+
+// Marks returns the number of places of a YAML or JSON text at which a value, a tag or a line can
+// begin. A parser makes at most two nodes of each, of some hundred bytes, so a text with too many can
+// be refused before it is parsed. Those in strings count, too: only a parser knows where they end.
+func Marks(text []byte) int {
+	marks := 0
+	for i, b := range text {
+		switch b {
+		case ',', '[', '{', ':', '!', '\n', '\r', 0x85, 0xa8, 0xa9: // the last three end U+0085, U+2028 and U+2029
+			marks++
+		case '-', '?':
+			if i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\t') {
+				marks++
+			}
+		}
+	}
+	return marks
 }
 
 // Objects returns the documents of the part as [Objects] does.
@@ -53,10 +72,18 @@ func (f *file) parts(limit int) iter.Seq2[Part, problem.List] {
 			yield(Part{}, ps)
 			return
 		}
-		tooLarge := func(size int) bool { return limit > 0 && size > limit }
+		refuse := func(text []byte, line int) problem.List {
+			switch {
+			case limit > 0 && len(text) > limit:
+				return f.problem(f.pos(line, 1), "", "a document of more than %d bytes", limit)
+			case limit > 0 && Marks(text) > maxValues:
+				return f.problem(f.pos(line, 1), "", "a document with more than %d values and lines", maxValues)
+			}
+			return nil
+		}
 		if f.startsAsJSON() {
-			if tooLarge(len(f.data)) {
-				yield(Part{}, f.problem(f.pos(1, 1), "", "larger than %d bytes", limit))
+			if ps := refuse(f.data, 1); ps != nil {
+				yield(Part{}, ps)
 				return
 			}
 			if docs := f.json(); docs != nil {
@@ -80,8 +107,8 @@ func (f *file) parts(limit int) iter.Seq2[Part, problem.List] {
 				yield(Part{}, f.problem(f.pos(sep.line, 1), "begin the document on the next line", "text after ---"))
 				return
 			}
-			if tooLarge(sep.start - start) {
-				yield(Part{}, f.problem(f.pos(line, 1), "", "a document of more than %d bytes", limit))
+			if ps := refuse(f.data[start:sep.start], line); ps != nil {
+				yield(Part{}, ps)
 				return
 			}
 			if !isEmpty(f.data[start:sep.start]) && !yield(Part{file: f, start: start, end: sep.start, line: line}, nil) {

@@ -3,10 +3,12 @@ package yamlfile
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
@@ -148,7 +150,49 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestPartsRefused splits files with mistakes, and with parts of more than 100 bytes.
+// TestMarks compares the number of marks with the numbers of nodes and lines that parsers make of
+// random texts.
+func TestMarks(t *testing.T) {
+	words := []string{"-", "- ", "-\t", "?", "? ", ":", ": ", ",", ", ", "[", "]", "{", "}", "a", "1", "\"", "'", "&a ", "*a ", "!", "! ", "!!str ", "|\n", ">", "#", "\n", "\n  ", "\r\n", "\u0085", "\u2028", "---\n", "...\n", "é"}
+	random, parsed := rand.New(rand.NewPCG(1, 2)), 0
+	texts := []string{"", "a", "- - - a\n", "-\n-\n-\n", "? \n? \n", "?\n?\n", "[a: ,b: ,{c},[d]]\n", strings.Repeat("[", 20) + strings.Repeat("]", 20), strings.Repeat("{", 20) + strings.Repeat("}", 20), "[" + strings.Repeat("a: ,", 20) + "]", "{? ,? ,\"a\":1}\n", `{"a":[{},"",0],"b":{"":null}}`, "a:\n- b:\n  - c: [d,]\n"}
+	for range 20_000 {
+		var text strings.Builder
+		for range 1 + random.IntN(12) {
+			text.WriteString(words[random.IntN(len(words))])
+		}
+		texts = append(texts, text.String())
+	}
+	for _, text := range texts {
+		f, marks := newFile("a.yaml", []byte(text)), Marks([]byte(text))
+		nodes := 0
+		for doc, ps := range f.documents() {
+			if ps == nil {
+				nodes += nodesOf(doc)
+			}
+		}
+		if nodes > 1 {
+			parsed++
+		}
+		if nodes > 2*marks+3 || len(f.lines)-2 > marks || len(f.bareTags) > marks {
+			t.Errorf("%q: %d nodes, %d lines and %d tags of %d marks", text, nodes, len(f.lines), len(f.bareTags), marks)
+		}
+	}
+	if parsed < 500 {
+		t.Errorf("%d texts have more than one value", parsed)
+	}
+}
+
+// nodesOf returns the number of nodes of a tree. Aliases are not followed.
+func nodesOf(n *yaml.Node) int {
+	nodes := 1
+	for _, c := range n.Content {
+		nodes += nodesOf(c)
+	}
+	return nodes
+}
+
+// TestPartsRefused splits files with mistakes, and with parts of more than 100 bytes or too many values.
 func TestPartsRefused(t *testing.T) {
 	long := strings.Repeat("#", 100)
 	for name, test := range map[string]struct {
@@ -157,13 +201,19 @@ func TestPartsRefused(t *testing.T) {
 	}{
 		"several small ones": {"a: " + long[:90] + "\n---\nb: " + long[:90] + "\n", "", 2},
 		"large document":     {"a: 1\n---\n" + long + "\nb: 1\n", "app.yaml:3:1: a document of more than 100 bytes", 1},
-		"large JSON":         {`{"a": "` + long + `"}`, "app.yaml:1:1: larger than 100 bytes", 0},
+		"large JSON":         {`{"a": "` + long + `"}`, "app.yaml:1:1: a document of more than 100 bytes", 0},
+		"many values":        {"a: 1\n---\n" + "b: [" + strings.Repeat("1,", 200_000) + "]\n", "app.yaml:3:1: a document with more than 200000 values and lines", 1},
+		"many lines":         {"a: 1\n---\n" + strings.Repeat("\n", 200_001), "app.yaml:3:1: a document with more than 200000 values and lines", 1},
+		"many JSON values":   {`{"a": [` + strings.Repeat("1,", 200_000) + "1]}", "app.yaml:1:1: a document with more than 200000 values and lines", 0},
 		"binary":             {"a: 1\nb: \x00", "app.yaml:2:4: character U+0000 is not allowed", 0},
 		"text after ---":     {"a: 1\n--- x\n", "app.yaml:2:1: text after ---; begin the document on the next line", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parts, got := 0, ""
-			for _, ps := range Parts("app.yaml", []byte(test.file), 100) {
+			parts, got, limit := 0, "", 100
+			if strings.HasPrefix(name, "many ") {
+				limit = len(test.file) + 1
+			}
+			for _, ps := range Parts("app.yaml", []byte(test.file), limit) {
 				if ps != nil {
 					got = ps.Error()
 				} else {
