@@ -145,7 +145,7 @@ var mutants = []mutant{
 	{"use up memory or disk", "modules/oci", "TestExpandingAnswers", "modules/oci/transport.go",
 		`values: jsonlimit.NewCounter(limitsOf(first.URL))`, `values: jsonlimit.NewCounter(jsonlimit.Limits{Values: 1 << 40, Depth: 1 << 40})`},
 	{"keep a command from ending", "modules/oci", "TestDrip", "modules/oci/transport.go",
-		`if w.passed.Swap(0) < int64(window.Seconds()*LeastRate) {`, `if w.passed.Swap(0) < min(0, int64(window.Seconds()*LeastRate)) {`},
+		`case passed < int64(window.Seconds()*LeastRate):`, `case false:`},
 	{"exhaust memory or time with signatures", "modules/sign", "TestManyReferrers", "modules/sign/sign.go",
 		`len(seen) > maxBundles {`, `len(seen) > 1000*maxBundles {`},
 	{"have other bytes used by way of the cache", "modules/cache", "TestDamaged", "modules/cache/content.go",
