@@ -39,6 +39,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	}()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	waits := false
+	defer func() { r.places.leave(req.NamespacedName, waits) }()
+	r.turns.take()
+	defer r.turns.end()
 	a := &v1alpha1.Action{}
 	if err := r.client.Get(ctx, req.NamespacedName, a); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -58,11 +62,37 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	if a.DeletionTimestamp.IsZero() && controllerutil.AddFinalizer(a, v1alpha1.ActionFinalizer) {
 		before := a.DeepCopy()
 		controllerutil.RemoveFinalizer(before, v1alpha1.ActionFinalizer)
-		return written(r.patch(ctx, before, a))
+		if err := r.patch(ctx, before, a); err != nil {
+			return written(err)
+		}
 	}
-	s := &session{reconciler: r, a: a, goal: goal(a), now: r.Now(), next: a.Status.DeepCopy()}
-	s.asked(a.Annotations[v1alpha1.AnnotationObserveRequestedAt])
-	return s.step(ctx)
+	for {
+		s := &session{reconciler: r, a: a, goal: goal(a), now: r.Now(), next: a.Status.DeepCopy()}
+		s.asked(a.Annotations[v1alpha1.AnnotationObserveRequestedAt])
+		step := runs.Next(s.goal, &a.Status, s.poll(), s.now)
+		if waits = !s.enter(step); waits {
+			return reconcile.Result{}, nil // until another Action leaves the server
+		}
+		// A run that was recorded is begun at once: in the queue, it would wait behind all others,
+		// and nobody would know any more that it has not begun.
+		if result, err = s.step(ctx, step); err != nil || !s.begin {
+			return result, err
+		}
+	}
+}
+
+// enter reports whether the Action may do a step now: one at a server needs a place there.
+func (s *session) enter(step runs.Step) bool {
+	var request v1alpha1.ActionExecutor
+	switch step.Do {
+	case runs.Wait, runs.GiveUp, runs.Release:
+		return true
+	case runs.Record:
+		request = s.request(step.Purpose)
+	default:
+		request = s.a.Status.Run.Request
+	}
+	return s.places.enter(client.ObjectKeyFromObject(s.a), serverOf(request))
 }
 
 // patch writes the metadata of an Action, unless it was changed since it was read.
@@ -86,8 +116,8 @@ type session struct {
 	now  time.Time
 	// next is the status to write.
 	next *v1alpha1.ActionStatus
-	// recorded is set if the write records a run.
-	recorded bool
+	// recorded is set if the write records a run, and begin if the run was recorded.
+	recorded, begin bool
 	// waits is why the outputs of the last run can't be read now.
 	waits string
 }
@@ -143,7 +173,7 @@ func (s *session) storeBeside(ctx context.Context, before *v1alpha1.Action, conf
 // stored takes notice of a write, and reports what it has changed. A run that it has recorded has
 // not begun.
 func (s *session) stored(before *v1alpha1.ActionStatus) {
-	if s.recorded {
+	if s.begin = s.recorded; s.begin {
 		s.remember(func(k *known) { k.fresh, k.freshUntil = s.next.Run.Key, s.now.Add(freshFor) })
 	}
 	s.report(before)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,7 +42,8 @@ type Options struct {
 	Outputs   Outputs
 	// Metrics may be nil.
 	Metrics Recorder
-	// Concurrent is the number of Actions that are reconciled at once, by default 8.
+	// Concurrent is the number of Actions that are reconciled at once, by default 8. It doesn't limit
+	// calls of executors.
 	Concurrent int
 	// Now returns the time. nil is the system's clock.
 	Now func() time.Time
@@ -54,6 +56,9 @@ type reconciler struct {
 	// live reads what the cache may not show yet.
 	live   client.Reader
 	events events.EventRecorder
+	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
+	places *places
+	turns  turns
 
 	memory
 }
@@ -69,12 +74,26 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	r := &reconciler{
 		Options: o, client: mgr.GetClient(), live: mgr.GetAPIReader(),
-		events: mgr.GetEventRecorder("pequod-actions"), memory: newMemory(),
+		events: mgr.GetEventRecorder("pequod-actions"), memory: newMemory(), turns: make(turns, o.Concurrent),
+	}
+	r.places = newPlaces(func(name types.NamespacedName) { r.queue.Add(reconcile.Request{NamespacedName: name}) })
+	r.Executors = func(request v1alpha1.ActionExecutor) executor.Executor {
+		if e := o.Executors(request); e != nil {
+			return outside{e, r.turns}
+		}
+		return nil
 	}
 	c, err := controller.New("action", mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
+		Reconciler: r, MaxConcurrentReconciles: o.Concurrent + atServers, SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, 20*time.Second),
 	})
+	if err != nil {
+		return err
+	}
+	err = c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		r.queue = queue
+		return nil
+	}))
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// step does the next step of the Action.
-func (s *session) step(ctx context.Context) (reconcile.Result, error) {
-	step := runs.Next(s.goal, &s.a.Status, s.poll(), s.now)
+// step does a step of the Action.
+func (s *session) step(ctx context.Context, step runs.Step) (reconcile.Result, error) {
 	switch {
 	case step.Do == runs.Release:
 		return s.release(ctx)
@@ -75,19 +74,24 @@ func (s *session) release(ctx context.Context) (reconcile.Result, error) {
 
 // intend records a run in the status.
 func (s *session) intend(step runs.Step) {
-	request, destroy := s.a.Spec.ActionExecutor, specifiedDestroy(&s.a.Spec)
-	switch step.Purpose {
-	case v1alpha1.RunCheck:
-		request = s.a.Spec.Check.For(request)
-	case v1alpha1.RunDestroy:
-		request = destroyOf(s.a).ActionExecutor
-	}
+	request, destroy := s.request(step.Purpose), specifiedDestroy(&s.a.Spec)
 	s.setPoll(time.Time{})
 	runs.Intend(s.next, s.goal, step, string(s.a.UID), request, destroy, s.now)
 	s.recorded = true
 	if s.approval() && !s.Executors(request).Plans() {
 		s.next.Plan = planOf(request)
 	}
+}
+
+// request returns the request of the next run for a purpose.
+func (s *session) request(purpose v1alpha1.RunPurpose) v1alpha1.ActionExecutor {
+	switch purpose {
+	case v1alpha1.RunCheck:
+		return s.a.Spec.Check.For(s.a.Spec.ActionExecutor)
+	case v1alpha1.RunDestroy:
+		return destroyOf(s.a).ActionExecutor
+	}
+	return s.a.Spec.ActionExecutor
 }
 
 // approval reports whether the run of the next status needs an approval.
@@ -128,7 +132,7 @@ func (s *session) dispatch(ctx context.Context, e executor.Executor) {
 	case first && class == executor.Retry:
 		known := errorOf(err)
 		s.end(v1alpha1.RunFailed, known.Message, false, known.After)
-	case class == executor.Terminal && (first || !unknown):
+	case class == executor.Terminal && (first || !unknown || errorOf(err).Unsent):
 		s.took(ctx, nil, err)
 	case class == executor.Terminal: // repeating it doesn't help
 		s.lost(err.Error() + "; an earlier request may have begun the run")
@@ -138,13 +142,13 @@ func (s *session) dispatch(ctx context.Context, e executor.Executor) {
 }
 
 // found takes the result of a search for a run that may have begun. An error says nothing about
-// it, so the search is repeated, unless this process knows that the run has not begun and the
-// error is one that remains.
+// it, so the search is repeated, unless the error is one that remains, and the run has not begun: this
+// process knows so, or no request may be sent to the server.
 func (s *session) found(ctx context.Context, o *executor.Observation, err error) {
 	switch class := classOf(err); {
 	case class == executor.Lost:
 		s.lost(err.Error())
-	case err != nil && !(class == executor.Terminal && s.fresh()):
+	case err != nil && !(class == executor.Terminal && (s.fresh() || errorOf(err).Unsent)):
 		s.erred(err)
 	default:
 		s.took(ctx, o, err)
@@ -165,7 +169,7 @@ func (s *session) settle(ctx context.Context, e executor.Executor, why string) {
 	case err == nil && o == nil:
 		s.next.Run.CancelReason = why
 		s.end(v1alpha1.RunCancelled, why+"; the run had not begun", false, time.Time{})
-	case classOf(err) == executor.Terminal, classOf(err) == executor.Lost:
+	case classOf(err) == executor.Terminal && !errorOf(err).Unsent, classOf(err) == executor.Lost:
 		s.lost(why + "; it is not known whether the run has begun: " + err.Error())
 	default:
 		s.found(ctx, o, err)

@@ -93,8 +93,11 @@ type Response struct {
 }
 
 // Refused is the error of a request that must not be repeated: it was not sent because of where
-// it goes, or its response is too large.
-type Refused struct{ Why string }
+// it goes or, if Sent is set, its response is too large.
+type Refused struct {
+	Why  string
+	Sent bool
+}
 
 // Error implements error.
 func (r *Refused) Error() string { return r.Why }
@@ -114,14 +117,14 @@ func (u *Unsent) Unwrap() error { return u.Err }
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
-		return nil, &Refused{"the address is not valid"} // the error quotes it
+		return nil, &Refused{Why: "the address is not valid"} // the error quotes it
 	}
 	if why := c.options.Allowed.checkURL(u); why != "" {
-		return nil, &Refused{why}
+		return nil, &Refused{Why: why}
 	}
 	transport, err := c.transport(r.CABundle, r.ServerName)
 	if err != nil {
-		return nil, &Refused{err.Error()}
+		return nil, &Refused{Why: err.Error()}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
@@ -170,7 +173,7 @@ func (c *Client) send(ctx context.Context, r Request, u *url.URL, transport http
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
 	if err != nil {
-		return nil, &Refused{"the request is not valid"}
+		return nil, &Refused{Why: "the request is not valid"}
 	}
 	if r.Header != nil {
 		request.Header = r.Header.Clone()
@@ -191,10 +194,10 @@ func (c *Client) send(ctx context.Context, r Request, u *url.URL, transport http
 		return nil, err
 	}
 	if len(body) > maxBody {
-		return nil, &Refused{fmt.Sprintf("the response is larger than %d bytes", maxBody)}
+		return nil, &Refused{Why: fmt.Sprintf("the response is larger than %d bytes", maxBody), Sent: true}
 	}
 	if err := jsonlimit.Check(body, jsonlimit.Message); err != nil {
-		return nil, &Refused{"the response is too large: " + err.Error()}
+		return nil, &Refused{Why: "the response is too large: " + err.Error(), Sent: true}
 	}
 	return &Response{answer.StatusCode, answer.Header, body}, nil
 }
@@ -244,7 +247,7 @@ func (c *Client) Connect(ctx context.Context, address string, plain bool) (net.C
 		to.Scheme = "http"
 	}
 	if why := c.options.Allowed.checkURL(to); why != "" {
-		return nil, &Refused{why}
+		return nil, &Refused{Why: why}
 	}
 	return c.dial(ctx, "tcp", address)
 }
@@ -265,7 +268,7 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	err = &Refused{fmt.Sprintf("host %s has no address", name)}
+	err = &Refused{Why: fmt.Sprintf("host %s has no address", name)}
 	for _, ip := range ips {
 		ip = ip.Unmap()
 		to := net.JoinHostPort(ip.String(), port)
@@ -276,7 +279,7 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 			}
 		}
 		if why != "" {
-			err = &Refused{fmt.Sprintf("host %s: %s", name, why)}
+			err = &Refused{Why: fmt.Sprintf("host %s: %s", name, why)}
 			continue
 		}
 		var d net.Dialer

@@ -134,6 +134,8 @@ type Error struct {
 	// After is the time before which the server wants no other request; zero if it doesn't
 	// say.
 	After time.Time
+	// Unsent is set if the request is Terminal because it may not be sent to its server.
+	Unsent bool
 	// Message is without secrets.
 	Message string
 }

@@ -99,7 +99,7 @@ func (s Server) Call(ctx context.Context, run Run, r Request) (*Call, error) {
 		case errors.As(err, &unsent):
 			class = Retry
 		}
-		return nil, &Error{Class: class, After: after, Message: redact.New(secrets...).Text(fmt.Sprintf("%s %s: %v", r.Method, PublicURL(r.URL), err))}
+		return nil, &Error{Class: class, After: after, Unsent: refused != nil && !refused.Sent, Message: redact.New(secrets...).Text(fmt.Sprintf("%s %s: %v", r.Method, PublicURL(r.URL), err))}
 	}
 	return &Call{response, r.URL, secrets}, nil
 }
