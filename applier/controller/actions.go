@@ -160,7 +160,7 @@ func (r *run) loadClaims(a *engine.Action) {
 	if home := r.host.home(); home != nil {
 		client = home
 	}
-	r.share.Listings(r.host.serviceAccount(), client, func(l share.Listings, err error) {
+	r.share.Listings(r.host.serviceAccount(), r.host.Owner().Namespace, client, func(l share.Listings, err error) {
 		r.requests.answer(func() {
 			o := engine.Outcome{Err: err}
 			if err == nil {

@@ -3,6 +3,7 @@ package controller_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -181,4 +182,30 @@ func TestAccountRefused(t *testing.T) {
 	b.ready("new")
 	b.gone("old")
 	b.wantExists(false, "v1", "ConfigMap", "old")
+}
+
+// TestHandOverOfManager moves an object between graphs of pequod-manager, whose account is in another
+// namespace: first out of a graph, and then by its deletion.
+func TestHandOverOfManager(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	account := b.transformAccount()
+	b.options = controller.Options{Namespace: b.Namespace, PruneGrace: time.Hour, Operator: &controller.Operator{
+		Account: func(*v1alpha1.ResourceGraph) (types.NamespacedName, error) { return account, nil },
+	}}
+	b.start(b.Config)
+	moved, kept := configMap("m", "moved", "1"), configMap("k", "kept", "1")
+	b.apply(operated(b.rendered("from", nodes(moved, kept))))
+	b.ready("from")
+	uids := []string{b.uid("moved"), b.uid("kept")}
+	b.apply(operated(b.rendered("from", nodes(kept))))
+	b.apply(operated(b.rendered("to", nodes(moved, kept))))
+	b.until("to", condition("Stalled", "True", "OwnedElsewhere", ""))
+	b.eventually("moved is handed over", func(ctx ctx) bool { return b.label(ctx, "moved") == "to" })
+	b.remove("from")
+	b.gone("from")
+	b.ready("to")
+	if got := []string{b.uid("moved"), b.uid("kept")}; !slices.Equal(got, uids) || b.label(t.Context(), "kept") != "to" {
+		t.Errorf("UIDs %v; were %v", got, uids)
+	}
 }

@@ -87,7 +87,7 @@ func (r *run) noteUnrecorded(p *prerequisites) {
 // created together share one read that finds out which of them have one.
 func (r *run) lookUp(p *prerequisites) {
 	r.requests.add()
-	r.share.Index(p.account, p.home, func(index configmap.Index, err error) {
+	r.share.Index(p.account, p.graph.Namespace, p.home, func(index configmap.Index, err error) {
 		r.requests.answer(func() {
 			switch {
 			case r.ended():

@@ -13,6 +13,13 @@ import (
 // ReadNamespace reads something of a namespace as the account that a client acts as.
 type ReadNamespace[V any] func(ctx context.Context, namespace string, client *cluster.Client) (V, error)
 
+// reader reads a namespace as an account. The account of a graph that pequod-manager made is in another
+// namespace than the graph.
+type reader struct {
+	Account
+	of string // the namespace that is read
+}
+
 // reads makes one read of a namespace answer many graphs.
 //
 // Callers that ask while a read is in flight are answered together by the next
@@ -25,18 +32,17 @@ type reads[V any] struct {
 	log  logr.Logger
 
 	mu      sync.Mutex
-	waiting map[Account][]func(V, error) // for the next read
-	reading map[Account]bool             // a read is in flight
+	waiting map[reader][]func(V, error) // for the next read
+	reading map[reader]bool             // a read is in flight
 }
 
 func newReads[V any](p *pool, read ReadNamespace[V], log logr.Logger) *reads[V] {
-	return &reads[V]{pool: p, read: read, log: log, waiting: map[Account][]func(V, error){}, reading: map[Account]bool{}}
+	return &reads[V]{pool: p, read: read, log: log, waiting: map[reader][]func(V, error){}, reading: map[reader]bool{}}
 }
 
-// ask asks for a read as an account. The answer is given by a goroutine of the pool.
-// Reads are jobs of the account, so that they aren't counted as requests of one of its
-// graphs.
-func (l *reads[V]) ask(a Account, client *cluster.Client, answer func(V, error)) {
+// ask asks for a read. The answer is given by a goroutine of the pool. Reads are jobs of the
+// reader, so that they aren't counted as requests of one of the graphs.
+func (l *reads[V]) ask(a reader, client *cluster.Client, answer func(V, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting[a] = append(l.waiting[a], answer)
@@ -51,7 +57,7 @@ func (l *reads[V]) ask(a Account, client *cluster.Client, answer func(V, error))
 // begin come before it.
 //
 // It does nothing if an earlier job has answered all, or if a read is in flight.
-func (l *reads[V]) answer(ctx context.Context, a Account, client *cluster.Client) {
+func (l *reads[V]) answer(ctx context.Context, a reader, client *cluster.Client) {
 	l.mu.Lock()
 	waiting := l.waiting[a]
 	if l.reading[a] || len(waiting) == 0 {
@@ -61,7 +67,7 @@ func (l *reads[V]) answer(ctx context.Context, a Account, client *cluster.Client
 	l.reading[a] = true
 	delete(l.waiting, a)
 	l.mu.Unlock()
-	found, err := l.readSafely(ctx, a.Namespace, client)
+	found, err := l.readSafely(ctx, a.of, client)
 	for _, answer := range waiting {
 		answer(found, err)
 	}

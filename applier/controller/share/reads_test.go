@@ -17,7 +17,7 @@ import (
 func TestReadsAreShared(t *testing.T) {
 	const graphs = minShared - 1 // that begin, besides one that waits already
 	p, _ := startedPool(t, 1)
-	account := Account{Namespace: "shop", Name: "pequod"}
+	account := reader{Account{Namespace: "shop", Name: "pequod"}, "shop"}
 	var count atomic.Int32
 	began, release := make(chan struct{}), make(chan struct{})
 	reads := newReads(p, func(context.Context, string, *cluster.Client) (int, error) {

@@ -186,16 +186,16 @@ func (s *Share) Survey(v Survey) { s.surveys.add(&v) }
 // the objects are. The zero key is the cluster of the graphs.
 type Listings map[v1alpha1.SecretKeyReference]*inventory.Listings
 
-// Listings asks which objects the graphs of an account's namespace list. The
-// answer is given by a goroutine of the pool.
-func (s *Share) Listings(a Account, client *cluster.Client, answer func(Listings, error)) {
-	s.listings.ask(a, client, answer)
+// Listings asks as an account which objects the graphs of a namespace list. The answer is
+// given by a goroutine of the pool.
+func (s *Share) Listings(a Account, namespace string, client *cluster.Client, answer func(Listings, error)) {
+	s.listings.ask(reader{a, namespace}, client, answer)
 }
 
-// Index asks which graphs of an account's namespace have inventories in ConfigMaps.
-// The answer is given by a goroutine of the pool.
-func (s *Share) Index(a Account, client *cluster.Client, answer func(configmap.Index, error)) {
-	s.indices.ask(a, client, answer)
+// Index asks as an account which graphs of a namespace have inventories in ConfigMaps. The
+// answer is given by a goroutine of the pool.
+func (s *Share) Index(a Account, namespace string, client *cluster.Client, answer func(configmap.Index, error)) {
+	s.indices.ask(reader{a, namespace}, client, answer)
 }
 
 // SetLeaving records which objects leave g and stay for a grace period. It replaces

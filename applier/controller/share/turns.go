@@ -29,8 +29,8 @@ func namespace(owner any) string {
 		return owner.Owner().Namespace + "/" + owner.cluster
 	case Graph:
 		return owner.Owner().Namespace
-	case Account:
-		return owner.Namespace
+	case reader:
+		return owner.of
 	}
 	return ""
 }
