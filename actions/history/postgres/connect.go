@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -11,12 +13,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/pequod-io/pequod/actions/history"
 )
 
 // timeout limits one use of the database, and the time to connect to it.
 const timeout = 10 * time.Second
+
+// maxRead is how many bytes pequod-actions reads on one connection, so that a server can't fill its
+// memory. The answers to all that it sends have a few hundred bytes each.
+const maxRead = 16 << 20
 
 // maxURL is the size of the largest file with a URL.
 const maxURL = 8 << 10
@@ -30,8 +37,9 @@ type Store struct {
 
 	mu   sync.Mutex
 	conn *pgx.Conn // nil if it isn't connected
-	// secret is the password of the last connection.
+	// secret is the password of the last connection, and unread what can still be read on it.
 	secret string
+	unread *io.LimitedReader
 }
 
 // Open returns the history in the database whose URL, as of libpq, is in a file. It sends
@@ -78,6 +86,9 @@ func (s *Store) use(ctx context.Context, do func(context.Context, *pgx.Conn) err
 	defer s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if s.conn != nil && s.unread.N < maxRead/2 {
+		s.close()
+	}
 	if s.conn == nil || s.conn.IsClosed() {
 		if err := s.connect(ctx); err != nil {
 			return s.clean(err)
@@ -107,6 +118,7 @@ func (s *Store) connect(ctx context.Context) error {
 		return err
 	}
 	s.secret = config.Password
+	config.BuildFrontend = s.frontend
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
@@ -120,6 +132,18 @@ func (s *Store) connect(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// frontend returns what reads the messages of a connection. Their number is limited, and their size
+// before memory is allocated for them. Only what a command reads for its user has any size.
+func (s *Store) frontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
+	s.unread = &io.LimitedReader{R: r, N: maxRead}
+	if !s.migrate {
+		s.unread.N = math.MaxInt64
+	}
+	f := pgproto3.NewFrontend(s.unread, w)
+	f.SetMaxBodyLen(maxRead)
+	return f
 }
 
 // close drops the connection.
