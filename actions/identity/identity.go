@@ -18,10 +18,16 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
+
+	"github.com/pequod-io/pequod/internal/bodylimit"
 )
 
 // FieldManager owns the fields of objects that are written.
 const FieldManager = "pequod-actions"
+
+// maxAnswer is the size of the largest answer that is read as a service account, in bytes. Whoever may
+// create Pods decides how large a list of them is.
+const maxAnswer = 16 << 20
 
 // Accounts acts as service accounts. It is safe for concurrent use.
 type Accounts struct {
@@ -31,7 +37,23 @@ type Accounts struct {
 
 // New returns the accounts of a cluster. The client's identity needs the right to impersonate
 // them.
-func New(config *rest.Config, client *http.Client) *Accounts { return &Accounts{config, client} }
+func New(config *rest.Config, client *http.Client) *Accounts {
+	limited := *client
+	limited.Transport = bounded{client.Transport}
+	return &Accounts{config, &limited}
+}
+
+// bounded is a transport whose answers are limited to [maxAnswer]. Those to watches never end.
+type bounded struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err == nil && r.URL.Query().Get("watch") == "" {
+		answer.Body = bodylimit.New(answer.Body, maxAnswer)
+	}
+	return answer, err
+}
 
 // As returns what clients that act as a service account are made of. The clients of all accounts
 // share their connections.

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -13,6 +12,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/pequod-io/pequod/internal/bodylimit"
 )
 
 const (
@@ -87,7 +88,7 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, &UnreachableError{g.name, distantCause(err)}
 	}
 	if r.URL.Query().Get("watch") == "" {
-		answer.Body = &limitedBody{answer.Body, maxAnswer}
+		answer.Body = bodylimit.New(answer.Body, maxAnswer)
 	}
 	return answer, nil
 }
@@ -141,23 +142,6 @@ func distantCause(err error) string {
 		return "it doesn't answer"
 	}
 	return "the connection failed, or its certificate isn't trusted"
-}
-
-// limitedBody is the body of an answer that may not be larger than what is left.
-type limitedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-var errTooLarge = errors.New("the answer is too large")
-
-// Read implements [io.Reader].
-func (b *limitedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
 }
 
 // Close ends the connections that aren't in use.
