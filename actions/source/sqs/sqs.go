@@ -40,6 +40,7 @@ type Options struct {
 func Run(ctx context.Context, o Options) {
 	backoff, most := o.Backoff, batch
 	for ctx.Err() == nil {
+		began, stored := time.Now(), 0
 		messages, err := o.Queue.receive(ctx, most)
 		if ctx.Err() != nil {
 			return
@@ -49,7 +50,7 @@ func Run(ctx context.Context, o Options) {
 			continue
 		}
 		if err == nil {
-			err = o.process(ctx, messages)
+			stored, err = o.process(ctx, messages)
 		}
 		o.Report(err)
 		if err != nil {
@@ -57,25 +58,30 @@ func Run(ctx context.Context, o Options) {
 			continue
 		}
 		backoff = o.Backoff
+		if stored == 0 {
+			// SQS waits for messages, and keeps those that failed invisible. A server may do neither.
+			source.Pause(ctx, o.Backoff.Duration-time.Since(began))
+		}
 	}
 }
 
-// process delivers messages, and deletes those whose effects are stored. The error is that of a request to
-// the queue.
-func (o Options) process(ctx context.Context, messages []message) error {
+// process delivers messages, and deletes those whose effects are stored. It returns how many these are. The
+// error is that of a request to the queue.
+func (o Options) process(ctx context.Context, messages []message) (stored int, err error) {
 	for i, m := range messages {
 		err := o.deliver(ctx, messages[i:])
 		if ctx.Err() != nil {
-			return nil
+			return stored, nil
 		}
 		if err != nil {
 			continue // it becomes visible again
 		}
 		if err := o.Queue.remove(ctx, m); err != nil {
-			return err
+			return stored, err
 		}
+		stored++
 	}
-	return nil
+	return stored, nil
 }
 
 // deliver delivers the first of the messages. While the API server is away, all of them stay

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +35,12 @@ type receiver struct {
 // start consumes a queue until the test ends.
 func start(t *testing.T, q *host.Queue, key string, answer func(body string, times int) error) *receiver {
 	t.Helper()
+	return consume(t, q.Address(), key, quick, answer)
+}
+
+// consume is start for any server.
+func consume(t *testing.T, url, key string, backoff wait.Backoff, answer func(body string, times int) error) *receiver {
+	t.Helper()
 	allowed, err := egress.ParseAllowed([]string{"127.0.0.0/8", "http://127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
@@ -42,12 +52,12 @@ func start(t *testing.T, q *host.Queue, key string, answer func(body string, tim
 		defer close(done)
 		Run(ctx, Options{
 			Queue: Queue{
-				URL: q.Address(), Region: host.Region, Client: egress.New(egress.Options{Allowed: allowed}), Now: time.Now,
+				URL: url, Region: host.Region, Client: egress.New(egress.Options{Allowed: allowed}), Now: time.Now,
 				Credentials: func(context.Context) (aws.Credentials, error) {
 					return aws.Credentials{AccessKeyID: host.AccessKey, SecretAccessKey: key}, nil
 				},
 			},
-			Deliver: r.deliver, Backoff: quick,
+			Deliver: r.deliver, Backoff: backoff,
 			Report: func(err error) {
 				r.mu.Lock()
 				defer r.mu.Unlock()
@@ -126,6 +136,30 @@ func TestQueueOutage(t *testing.T) {
 	until(t, "deletion", func() bool { _, deleted := q.Counts("one"); return deleted == 1 })
 	if received, _ := q.Counts("one"); received != 1 || len(q.Dead()) != 0 {
 		t.Errorf("received %d times, dead: %v", received, q.Dead())
+	}
+}
+
+// TestImpatientServer has servers that don't wait for messages, or send one that fails again at once. They are
+// not asked without a pause.
+func TestImpatientServer(t *testing.T) {
+	t.Parallel()
+	const pause = 500 * time.Millisecond
+	for name, body := range map[string]string{"no messages": `{}`, "the same message": `{"Messages": [{"MessageId": "1", "Body": "poison"}]}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				_, _ = io.WriteString(w, body) // the client may be gone
+			}))
+			defer server.Close()
+			began := time.Now()
+			consume(t, server.URL+"/1/orders", "key", wait.Backoff{Duration: pause, Factor: 1, Steps: 1}, func(string, int) error { return errors.New("no right") })
+			until(t, "three requests", func() bool { return asked.Load() >= 3 })
+			if took := time.Since(began); took < 2*pause {
+				t.Errorf("three requests in %s", took)
+			}
+		})
 	}
 }
 
