@@ -30,7 +30,7 @@ func served(data map[string][]byte) *pair {
 // webhook, and configured is the caBundle by which they verify it now.
 func (s schedule) next(data map[string][]byte, hosts []string, configured []byte, now time.Time) (map[string][]byte, time.Time, error) {
 	current, err := served(data).certificate()
-	if err != nil || !now.Before(current.Leaf.NotAfter) || !covers(current.Leaf, hosts) {
+	if err != nil || now.Before(current.Leaf.NotBefore) || !now.Before(current.Leaf.NotAfter) || !covers(current.Leaf, hosts) {
 		// Nothing that is trusted can be served, so this one is served at once. The
 		// authorities before it stay trusted for replicas that serve them.
 		fresh, err := newPair(hosts, now, s.lifetime)

@@ -128,6 +128,7 @@ func TestReplaced(t *testing.T) {
 	}{
 		"another namespace":     {first, []string{"a.c.svc"}, start, true},
 		"expired":               {first, []string{"a.b.svc"}, start.Add(91 * 24 * time.Hour), false},
+		"by a clock ahead":      {first, []string{"a.b.svc"}, start.Add(-365 * 24 * time.Hour), true},
 		"no key":                {with(keyKey, nil), []string{"a.b.svc"}, start, true},
 		"garbage":               {with(keyCert, []byte("garbage")), []string{"a.b.svc"}, start, true},
 		"the key of another":    {with(keyKey, other.key), []string{"a.b.svc"}, start, true},
