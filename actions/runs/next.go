@@ -171,7 +171,7 @@ func intended(g Goal, s *v1alpha1.ActionStatus, why string, poll, now time.Time)
 		return Step{}
 	}
 	switch {
-	case before(s, now):
+	case waits(s, now):
 		return Step{At: s.NextAttemptAt.Time}
 	case now.Before(poll):
 		return Step{At: poll}
@@ -207,6 +207,17 @@ func before(s *v1alpha1.ActionStatus, now time.Time) bool {
 	return s.NextAttemptAt != nil && now.Before(s.NextAttemptAt.Time)
 }
 
+// waits reports whether a run that failed, or may not have begun, is tried again later. It is tried now if
+// the clock was ahead when it was recorded.
+func waits(s *v1alpha1.ActionStatus, now time.Time) bool {
+	r := s.Run
+	return before(s, now) && !ahead(r.IntentAt.Time, now) && (r.FinishedAt == nil || !ahead(r.FinishedAt.Time, now))
+}
+
+// ahead reports whether a time was recorded by a clock that was ahead, and was set back since. The clocks of
+// replicas differ by less.
+func ahead(recorded, now time.Time) bool { return recorded.After(now.Add(time.Minute)) }
+
 // ending returns the step of a deleted Action without an open run.
 func ending(g Goal, s *v1alpha1.ActionStatus, now time.Time) Step {
 	r := s.Run
@@ -222,7 +233,7 @@ func ending(g Goal, s *v1alpha1.ActionStatus, now time.Time) Step {
 		return record
 	case r.Permanent || r.State == v1alpha1.RunCancelled:
 		return Step{}
-	case before(s, now):
+	case waits(s, now):
 		return Step{At: s.NextAttemptAt.Time}
 	}
 	return record
@@ -250,7 +261,7 @@ func idle(g Goal, s *v1alpha1.ActionStatus, poll, now time.Time) Step {
 		return apply(v1alpha1.ReasonSpec)
 	case Stalled(g, s) != "":
 		return Step{}
-	case before(s, now):
+	case waits(s, now):
 		return Step{At: s.NextAttemptAt.Time}
 	}
 	return apply(v1alpha1.ReasonRetry)
@@ -277,8 +288,12 @@ func periodic(g Goal, s *v1alpha1.ActionStatus, now time.Time) Step {
 	if s.Applied.At == nil {
 		return Step{}
 	}
-	last, checked := s.Applied.At.Time, s.Applied.At.Time
-	if c := s.LastCheck; c != nil && !c.At.Time.Before(last) {
+	last := s.Applied.At.Time
+	if ahead(last, now) {
+		last = time.Time{} // it was before each check
+	}
+	checked := last
+	if c := s.LastCheck; c != nil && !c.At.Time.Before(last) && !ahead(c.At.Time, now) {
 		if c.Result == v1alpha1.CheckDrifted && g.Drift {
 			return Step{Do: Record, Purpose: v1alpha1.RunApply, Reason: v1alpha1.ReasonDrift}
 		}

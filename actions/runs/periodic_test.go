@@ -13,6 +13,7 @@ import (
 // for drift.
 func TestPeriodic(t *testing.T) {
 	t.Parallel()
+	const day = 24 * time.Hour
 	begin := time.Unix(1e9, 0)
 	at := func(after time.Duration) metav1.Time { return metav1.NewTime(begin.Add(after)) }
 	scheduled := Step{Do: Record, Purpose: v1alpha1.RunApply, Reason: v1alpha1.ReasonSchedule}
@@ -34,6 +35,13 @@ func TestPeriodic(t *testing.T) {
 		"drift":             {Goal{CheckEvery: 5 * time.Minute, Drift: true}, &v1alpha1.CheckResult{At: at(6 * time.Minute), Result: v1alpha1.CheckDrifted}, 6 * time.Minute, drifted},
 		"reported drift":    {Goal{CheckEvery: 5 * time.Minute}, &v1alpha1.CheckResult{At: at(6 * time.Minute), Result: v1alpha1.CheckDrifted}, 6 * time.Minute, Step{At: begin.Add(11 * time.Minute)}},
 		"drift of long ago": {Goal{CheckEvery: 5 * time.Minute, Drift: true}, &v1alpha1.CheckResult{At: at(-time.Minute), Result: v1alpha1.CheckDrifted}, time.Minute, Step{At: begin.Add(5 * time.Minute)}},
+
+		// The clock was a day ahead when these were recorded.
+		"a check ahead":        {Goal{CheckEvery: 5 * time.Minute}, &v1alpha1.CheckResult{At: at(day), Result: v1alpha1.CheckInSync}, 5 * time.Minute, check},
+		"drift ahead":          {Goal{CheckEvery: 5 * time.Minute, Drift: true}, &v1alpha1.CheckResult{At: at(day), Result: v1alpha1.CheckDrifted}, time.Minute, Step{At: begin.Add(5 * time.Minute)}},
+		"a run ahead":          {Goal{Every: time.Hour}, nil, -day, scheduled},
+		"a check after it":     {Goal{CheckEvery: 5 * time.Minute}, &v1alpha1.CheckResult{At: at(-day), Result: v1alpha1.CheckInSync}, time.Minute - day, Step{At: begin.Add(5*time.Minute - day)}},
+		"the clocks of others": {Goal{CheckEvery: 5 * time.Minute}, &v1alpha1.CheckResult{At: at(time.Minute), Result: v1alpha1.CheckInSync}, 0, Step{At: begin.Add(6 * time.Minute)}},
 	} {
 		test.goal.Inputs = "A"
 		ended := at(0)

@@ -157,3 +157,25 @@ func TestApprovalWaits(t *testing.T) {
 		t.Errorf("after it was cancelled: %+v", step)
 	}
 }
+
+// TestClockAhead tries runs again that were recorded while the clock was a day ahead. Their times are not awaited.
+func TestClockAhead(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	wrong := now.Add(24 * time.Hour)
+	g := Goal{Inputs: "A", Timeout: time.Hour, Retry: Retry{Attempts: 5, Initial: time.Minute, Max: time.Hour}}
+	s := &v1alpha1.ActionStatus{Applied: &v1alpha1.AppliedRun{}, Run: &v1alpha1.ActionRun{Purpose: v1alpha1.RunApply, Inputs: "A", State: v1alpha1.RunIntended}}
+	s.Run.IntentAt.Time = wrong
+	Erred(s, "no answer", time.Time{}, wrong)
+	if step := Next(g, s, time.Time{}, wrong); step.Do != Wait {
+		t.Errorf("by the same clock: %+v", step)
+	}
+	if step := Next(g, s, time.Time{}, now); step.Do != Dispatch {
+		t.Errorf("a run that may not have begun: %+v", step)
+	}
+	s.Run.IntentAt.Time = now.Add(-time.Hour)
+	Ended(s, g, v1alpha1.RunFailed, "no", false, time.Time{}, wrong)
+	if step := Next(g, s, time.Time{}, now); step.Do != Record || step.Reason != v1alpha1.ReasonRetry {
+		t.Errorf("a run that failed: %+v", step)
+	}
+}
