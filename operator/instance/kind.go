@@ -43,6 +43,7 @@ type kind struct {
 
 type queue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	crowd
 }
 
 // newKind returns the controller of the kind of an entry.
@@ -69,7 +70,7 @@ func (k *kind) run(ctx context.Context) error {
 		return err
 	}
 	begin := source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		k.queue.Store(&queue{q})
+		k.queue.Store(&queue{TypedRateLimitingInterface: q})
 		if err := k.informer.SetTransform(trimmed); err != nil {
 			return err
 		}
@@ -115,18 +116,24 @@ func (k *kind) enqueueObject(obj any, initial bool) {
 }
 
 // enqueue queues instances. If late is set, they wait until all others were handled: a
-// developer who changes an instance doesn't wait for all instances of a new module.
+// developer who changes an instance doesn't wait for all instances of a new module. Those of a namespace with
+// many that wait come after those of others.
 func (k *kind) enqueue(key types.NamespacedName, late bool) {
 	q := k.queue.Load()
 	if q == nil {
 		return // the informer isn't running yet, and will show the instance
 	}
 	request := reconcile.Request{NamespacedName: key}
-	if p, ok := q.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[reconcile.Request]); ok && late {
-		p.AddWithOpts(priorityqueue.AddOpts{Priority: new(handler.LowPriority)}, request)
+	p, ok := q.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[reconcile.Request])
+	if !ok {
+		q.Add(request)
 		return
 	}
-	q.Add(request)
+	priority := handler.LowPriority
+	if !late {
+		priority = q.join(key)
+	}
+	p.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, request)
 }
 
 // counted takes the numbers of instances. The status of a paused Transform is not written, so its

@@ -32,6 +32,7 @@ const (
 // Reconcile handles one instance. It implements the Reconciler of controller-runtime.
 func (k *kind) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	began := k.now()
+	k.queue.Load().leave(request.NamespacedName)
 	result, refused, err := k.reconcile(ctx, request.NamespacedName, began)
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // the kind is stopped
