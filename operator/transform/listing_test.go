@@ -3,6 +3,7 @@ package transform_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -75,5 +76,34 @@ func TestProgressing(t *testing.T) {
 	b.start(b.Config)
 	b.blocked("app", v1alpha1.ConditionCueFetched, "Progressing", "the module is being fetched and evaluated")
 	release()
+	b.ready("app")
+}
+
+// silentServer doesn't answer for references to git.
+type silentServer struct{ *fetcher }
+
+func (f silentServer) Fetch(ctx context.Context, t *v1alpha1.Transform) (*fetch.Fetched, error) {
+	if t.Spec.CueRef.Type == v1alpha1.CueRefGit {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return f.fetcher.Fetch(ctx, t)
+}
+
+// TestSilentServer has more Transforms than goroutines whose server doesn't answer. Another one becomes ready.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	b.options.Concurrent, b.options.Fetcher = 2, silentServer{b.fetcher}
+	b.start(b.Config)
+	for i := range 4 {
+		silent := b.transform(fmt.Sprint("silent-", i), "")
+		silent.Spec.CueRef = v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::https://git.example.com/shop.git"}
+		b.create(silent)
+	}
+	for i := range 4 {
+		b.blocked(fmt.Sprint("silent-", i), v1alpha1.ConditionCueFetched, "Progressing", "")
+	}
+	b.create(b.transform("app", b.appModule("text: string")))
 	b.ready("app")
 }

@@ -39,6 +39,8 @@ type reconciler struct {
 	kinds     *kinds
 	rights    *rights
 	claims    claims
+	// fetches has an element for each fetch from servers that is in flight.
+	fetches chan struct{}
 
 	mu        sync.Mutex // guards the maps; each platform belongs to the goroutine of its Transform
 	platforms map[types.NamespacedName]*platform

@@ -97,6 +97,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		roles:     roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace},
 		revisions: revision.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: o.Namespace},
 		platforms: map[types.NamespacedName]*platform{}, missing: map[types.NamespacedName][]string{}, claims: newClaims(),
+		fetches: make(chan struct{}, max(1, o.Concurrent-1)),
 	}
 	// Fetches have a backoff of their own; this one is for requests to the API server.
 	c, err := controller.New("transform", mgr, controller.Options{

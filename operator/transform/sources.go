@@ -3,6 +3,7 @@ package transform
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -28,6 +29,15 @@ func (s *session) fetch(ctx context.Context) (*blocked, error) {
 		// A user has changed or requested something: the backoff begins again.
 		p.failures = 0
 	}
+	leave := s.enter(s.t)
+	if leave == nil {
+		b := &blocked{condition: v1alpha1.ConditionCueFetched, reason: reasonProgressing, message: "other modules are being fetched", after: fetchPause}
+		if same {
+			p.due, b = s.now.Add(fetchPause), s.blockOf(v1alpha1.ConditionCueFetched)
+		}
+		return b, nil
+	}
+	defer leave()
 	last := p.block
 	fetched, err := s.Fetcher.Fetch(ctx, s.t)
 	if errors.Is(err, context.Canceled) {
@@ -51,6 +61,28 @@ func (s *session) fetch(ctx context.Context) (*blocked, error) {
 	}
 	p.fetched = fetched
 	return nil, nil
+}
+
+// A Transform waits fetchWait for its turn to fetch, and tries again after fetchPause.
+const (
+	fetchWait  = 200 * time.Millisecond
+	fetchPause = 5 * time.Second
+)
+
+// enter returns a function that ends the turn of a Transform to fetch, or nil if it gets none soon. All goroutines
+// but one may fetch from servers at once: while these don't answer, Transforms without any go on.
+func (r *reconciler) enter(t *v1alpha1.Transform) (leave func()) {
+	if !slices.ContainsFunc(slices.Concat(t.Spec.Policies, []v1alpha1.CueRef{t.Spec.CueRef}), func(ref v1alpha1.CueRef) bool {
+		return ref.Type == v1alpha1.CueRefOCI || ref.Type == v1alpha1.CueRefGit
+	}) {
+		return func() {}
+	}
+	select {
+	case r.fetches <- struct{}{}:
+		return func() { <-r.fetches }
+	case <-time.After(fetchWait):
+		return nil
+	}
 }
 
 // load evaluates the module.
