@@ -80,6 +80,8 @@ var mutants = []mutant{
 		`maxCost = 2_000_000`, `maxCost = 2_000_000_000`},
 	{"get the answer that a server has given", "actions/egress", "TestTagsHaveOwners", "actions/egress/client.go",
 		`key = sum(r.Method, r.URL, fmt.Sprint(r.Header))`, `key = sum(r.Method, r.URL)`},
+	{"keep the Actions of others from running", "actions/action", "TestPlacesAreShared", "actions/action/places.go",
+		`max(1, (atServers-len(p.held)+p.namespaces[namespace])/2)`, `atServers`},
 	{"overload a server together with others", "actions/egress", "TestBudget", "actions/egress/budget.go",
 		`if !b.last.After(now) {`, `if true {`},
 
