@@ -2,6 +2,10 @@ package executor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -36,6 +40,25 @@ func TestCredentials(t *testing.T) {
 		_, err := s.Call(t.Context(), Run{}, Request{Method: "GET", URL: test.to, HTTPRequest: &v1alpha1.HTTPRequest{URL: test.url, Auth: auth}})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q to %s: %v, want %q", test.url, test.to, err, test.want)
+		}
+	}
+}
+
+// TestUnsent tells a request that wasn't sent from one whose response is too large.
+func TestUnsent(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "["+strings.Repeat("[],", 1<<17)) }))
+	defer server.Close()
+	allowed, err := egress.ParseAllowed([]string{"127.0.0.0/8", "http://127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Server{Client: egress.New(egress.Options{Allowed: allowed})}
+	for url, unsent := range map[string]bool{server.URL: false, "https://example.com/": true} {
+		var known *Error
+		_, err := s.Call(t.Context(), Run{}, Request{Method: "GET", URL: url, HTTPRequest: &v1alpha1.HTTPRequest{}})
+		if !errors.As(err, &known) || known.Class != Terminal || known.Unsent != unsent {
+			t.Errorf("%s: %#v", url, err)
 		}
 	}
 }
