@@ -71,12 +71,13 @@ func (c Client) relist(ctx context.Context, change func([]string) ([]string, err
 	if names = slices.Compact(names); slices.Equal(names, before) {
 		return nil
 	}
+	if len(names) == 0 { // a rule without names is for all accounts
+		return client.IgnoreNotFound(c.Delete(ctx, &live, client.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion}))
+	}
 	role := &rbacv1.Role{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: impersonation, Labels: Selector(), ResourceVersion: live.ResourceVersion},
-	}
-	if len(names) > 0 { // a rule without names is for all accounts
-		role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"impersonate"}, ResourceNames: names}}
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"impersonate"}, ResourceNames: names}},
 	}
 	return c.apply(ctx, role)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,6 +63,26 @@ func TestAccountsAreListed(t *testing.T) {
 	b.untilAccounts("pequod-transform-a", "pequod-transform-b", "pequod-transform-orphan")
 	b.edit("a", func(t *v1alpha1.Transform) { t.Spec.ServiceAccountName = "team" })
 	b.untilAccounts("pequod-transform-b", "pequod-transform-orphan")
+	if err := b.client.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "pequod-transform-orphan"}}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, patience, func(ctx context.Context) error { // the informer shows the deletion some time later
+		names, err := b.accounts(ctx)
+		if len(names) == 1 {
+			return nil
+		}
+		err = errors.Join(fmt.Errorf("%v", names), err)
+		return errors.Join(err, client.IgnoreNotFound(b.client.Delete(ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "pequod-manager-transforms"}})))
+	})
+	// An empty list would be for all accounts.
+	b.edit("b", func(t *v1alpha1.Transform) { t.Spec.ServiceAccountName = "team" })
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		names, err := b.accounts(ctx)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(fmt.Errorf("%v", names), err)
+	})
 }
 
 // TestFormerAccount gives the account that an earlier version made for a Transform of another namespace the same

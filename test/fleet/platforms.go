@@ -79,6 +79,9 @@ func (f *Fleet) addRoles(ctx context.Context, generated string, got map[string]s
 		}
 		for i := range list.Items {
 			role := &list.Items[i]
+			if role.GetLabels()["pequod.io/transform"] == "" {
+				continue // it lists the accounts of all Transforms, and without it no graph would be ready
+			}
 			name := strings.TrimPrefix(role.GetName(), "pequod:transform:"+f.namespace+":")
 			got[kind+" "+name] += strings.Join(changed(role), ", ")
 		}
