@@ -25,22 +25,31 @@ func MayListAccounts(namespace string) authorizationv1.ResourceAttributes {
 	return authorizationv1.ResourceAttributes{Namespace: namespace, Group: rbacv1.GroupName, Resource: "roles", Name: impersonation, Verb: "escalate"}
 }
 
-// ListAccount lists the account of a Transform, and all others that exist, in the Role that lets the manager act as
-// them. It costs no request if they are listed.
-func (c Client) ListAccount(ctx context.Context, transform types.NamespacedName) error {
+// ListAccounts lists the accounts that exist, and one that was just made or "", in the Role that lets the manager act
+// as them. It costs no request if they are listed. may reports whether the manager has the right of [MayListAccounts].
+func (c Client) ListAccounts(ctx context.Context, account string, may func(context.Context) (bool, error)) error {
 	return c.relist(ctx, func(names []string) ([]string, error) {
 		var accounts corev1.ServiceAccountList
 		if err := c.List(ctx, &accounts, client.InNamespace(c.Namespace), client.MatchingLabels(Selector())); err != nil {
 			return nil, err
 		}
+		if account != "" {
+			accounts.Items = append(accounts.Items, corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}})
+		}
 		// Accounts that another worker has just made may be missing in the cache, so no name is removed.
-		names = append(names, Account(c.Namespace, transform).Name)
+		all := slices.Clone(names)
 		for _, a := range accounts.Items {
-			if strings.HasPrefix(a.Name, accountPrefix) {
-				names = append(names, a.Name)
+			if strings.HasPrefix(a.Name, accountPrefix) && !slices.Contains(names, a.Name) {
+				all = append(all, a.Name)
 			}
 		}
-		return names, nil
+		if len(all) == len(names) {
+			return names, nil
+		}
+		if allowed, err := may(ctx); err != nil || !allowed {
+			return names, err
+		}
+		return all, nil
 	})
 }
 

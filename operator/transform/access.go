@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/roles"
@@ -35,23 +36,42 @@ func (s *session) missingRights(ctx context.Context, resource schema.GroupResour
 			missing = append(missing, strings.TrimSuffix(wanted.Verb+" "+resource.Resource+"/"+wanted.Subresource, "/"))
 		}
 	}
-	if len(missing) > 0 {
-		return forbidden(resource, "pequod-manager may not "+strings.Join(missing, ", ")+" of the group "+resource.Group), nil
+	if len(missing) == 0 {
+		s.p.reviewed = epoch
+		return nil, nil
 	}
-	lists, err := s.may(ctx, roles.MayListAccounts(s.Namespace))
-	if err == nil {
-		s.p.reviewed, s.p.listsAccount = epoch, lists
-	}
-	return nil, err
+	return forbidden(resource, "pequod-manager may not "+strings.Join(missing, ", ")+" of the group "+resource.Group), nil
 }
 
 // may reports whether the manager has a right.
-func (s *session) may(ctx context.Context, right authorizationv1.ResourceAttributes) (bool, error) {
+func (r *reconciler) may(ctx context.Context, right authorizationv1.ResourceAttributes) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right}}
-	if err := s.client.Create(ctx, review); err != nil {
+	if err := r.client.Create(ctx, review); err != nil {
 		return false, fmt.Errorf("reviewing the rights of pequod-manager: %w", err)
 	}
 	return review.Status.Allowed, nil
+}
+
+// mayList reports whether the manager lists the accounts of Transforms to act as them. The answer of the
+// API server holds until roles change.
+func (r *reconciler) mayList(ctx context.Context) (bool, error) {
+	r.lists.Lock()
+	defer r.lists.Unlock()
+	epoch := r.rights.epoch.Load()
+	if r.lists.reviewed == epoch {
+		return r.lists.allowed, nil
+	}
+	allowed, err := r.may(ctx, roles.MayListAccounts(r.Namespace))
+	if err == nil {
+		r.lists.reviewed, r.lists.allowed = epoch, allowed
+	}
+	return allowed, err
+}
+
+// listAccounts lists accounts that exist without a Transform: it isn't restored from a backup yet, or
+// graphs of orphaned instances need the account.
+func (r *reconciler) listAccounts(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	return again(r.roles.ListAccounts(ctx, "", r.mayList))
 }
 
 // listingPatience is how long the instances of a platform may not be listed before the status of

@@ -52,6 +52,7 @@ func TestAccountsAreListed(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)
 	b.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "pequod-transform-orphan", Labels: roles.Selector()}})
+	b.untilAccounts("pequod-transform-orphan") // without a Transform
 	b.create(b.transform("a", b.appModule(`text: string`)))
 	b.ready("a")
 	b.create(b.transform("b", b.appModule(`text: string`), func(t *v1alpha1.Transform) { t.Spec.Kind = "Other" }))

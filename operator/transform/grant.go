@@ -35,10 +35,10 @@ func (s *session) grant(ctx context.Context) (*blocked, error) {
 	}
 	if err := s.roles.Apply(ctx, s.key, grants); roles.Escalates(err) {
 		return s.refuseRights(err.Error() + "; to let it, apply this ClusterRole: " + roles.ForManager(s.key.Name, grants.Rules)), nil
-	} else if err != nil || !s.p.listsAccount {
+	} else if err != nil {
 		return nil, err
 	}
-	return nil, s.roles.ListAccount(ctx, s.key)
+	return nil, s.roles.ListAccounts(ctx, roles.Account(s.Namespace, s.key).Name, s.mayList)
 }
 
 // keepRights adds the rights of earlier versions of the module to grants, until every graph is

@@ -42,6 +42,13 @@ type reconciler struct {
 	// fetches has an element for each fetch from servers that is in flight.
 	fetches chan struct{}
 
+	// lists is whether the manager may list accounts, in an epoch of rights.
+	lists struct {
+		sync.Mutex
+		reviewed int64
+		allowed  bool
+	}
+
 	mu        sync.Mutex // guards the maps; each platform belongs to the goroutine of its Transform
 	platforms map[types.NamespacedName]*platform
 	// missing are the API groups of kinds that the cluster lacks, by Transform.
@@ -70,8 +77,6 @@ type platform struct {
 	granted    bool
 	// reviewed is the epoch of [rights] in which the manager had those on the instances, or 0.
 	reviewed int64
-	// listsAccount is set if the manager lists the account where it may act as it, see [roles.Client.ListAccount].
-	listsAccount bool
 	// unknown are the kinds that rules lacks, because the cluster doesn't know them.
 	unknown []schema.GroupKind
 	// due is the time of the next fetch; the zero time means that there is none.

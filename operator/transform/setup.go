@@ -130,6 +130,18 @@ func Setup(mgr manager.Manager, o Options) error {
 	} {
 		watches = append(watches, source.Kind(mgr.GetCache(), object, handler.EnqueueRequestsFromMapFunc(r.ofRole)))
 	}
+	accounts, err := controller.New("accounts", mgr, controller.Options{Reconciler: reconcile.Func(r.listAccounts), SkipNameValidation: new(true)})
+	if err != nil {
+		return err
+	}
+	for _, object := range []client.Object{&corev1.ServiceAccount{}, &rbacv1.Role{}} {
+		err := accounts.Watch(source.Kind(mgr.GetCache(), object, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+			return []reconcile.Request{{}}
+		})))
+		if err != nil {
+			return err
+		}
+	}
 	if o.Conversion != nil {
 		watches = append(watches, source.Kind(mgr.GetCache(), &admissionregistrationv1.ValidatingWebhookConfiguration{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofConfiguration)))
 	}
