@@ -77,7 +77,7 @@ func causeOf(ref Ref, err error) (cause oci.Cause, message, hint string) {
 	switch {
 	case errors.As(err, &refs) && bytes.Contains(refs.Data, []byte("object-format=sha256")):
 		return oci.WrongType, "the object format of the repository is SHA-256, which is not supported", "use a repository with SHA-1, or publish the module with 'pequod module push'"
-	case errors.Is(err, errLargePack), errors.Is(err, errUnpacked), errors.Is(err, errObjects):
+	case errors.Is(err, errLargePack), errors.Is(err, errLargeList), errors.Is(err, errUnpacked), errors.Is(err, errObjects):
 		return oci.TooLarge, text, "publish the module with 'pequod module push', or keep it in a repository of its own"
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, errNoKey), errors.Is(err, errKey), errors.Is(err, errKnownHosts):
 		return oci.Unauthorized, host + " wants credentials, or others than those in netrc", "add 'machine " + ref.URL.Hostname() + " login USER password TOKEN' to netrc"

@@ -1,7 +1,10 @@
 package git
 
 import (
+	"encoding/pem"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,7 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/test/sshgit"
 )
 
 // TestParseRef covers references and those that are refused, without their credentials.
@@ -157,7 +164,7 @@ func TestLimits(t *testing.T) {
 
 // TestEndlessAnswer checks a server that never stops.
 func TestEndlessAnswer(t *testing.T) {
-	b := &body{endless{}, 100}
+	b := &body{endless{}, 100, errLargePack}
 	buf := make([]byte, 64)
 	n := 0
 	for {
@@ -172,6 +179,43 @@ func TestEndlessAnswer(t *testing.T) {
 	}
 	if n != 100 {
 		t.Errorf("%d bytes", n)
+	}
+}
+
+// TestEndlessList checks a server whose list of branches never ends.
+func TestEndlessList(t *testing.T) {
+	list := func(w io.Writer) {
+		for i := 0; ; i++ {
+			capabilities := ""
+			if i == 0 {
+				capabilities = "\x00ofs-delta"
+			}
+			line := fmt.Sprintf("%040x refs/heads/%0900d%s\n", i+1, i, capabilities)
+			if _, err := fmt.Fprintf(w, "%04x%s", len(line)+4, line); err != nil {
+				return // the client is gone
+			}
+		}
+	}
+	r := newRepository(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+			fmt.Fprint(w, "001e# service=git-upload-pack\n0000")
+			list(w)
+		})
+	})
+	_, err := fetch(t, r.url, "main")
+	wantError(t, err, oci.TooLarge, "the list of tags and branches is larger than 16 MiB; publish the module with 'pequod module push', or keep it in a repository of its own")
+	_, host := sshgit.NewKey(t)
+	userKey, user := sshgit.NewKey(t)
+	block, err := ssh.MarshalPrivateKey(userKey, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := sshgit.ServeAnswer(t, host, user.PublicKey(), list)
+	line := knownhosts.Line([]string{knownhosts.Normalize(addr)}, host.PublicKey())
+	_, err = Fetch(t.Context(), parse(t, "ssh://git@"+addr+"/shop.git", ""), Options{Auth: &Auth{Key: pem.EncodeToMemory(block), KnownHosts: []byte(line)}})
+	if err == nil || !strings.Contains(err.Error(), "no usable answer") {
+		t.Error(err)
 	}
 }
 

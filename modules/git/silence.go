@@ -24,8 +24,8 @@ func init() {
 }
 
 // impatient connects as the library does without a proxy, which is by that of the environment if
-// there is one. It ends connections on which no byte arrives for this time, or less than
-// [oci.LeastRate] over twice of it.
+// there is one. It ends connections on which no byte arrives for this time, less than
+// [oci.LeastRate] over twice of it, or more than [maxAnswer].
 type impatient time.Duration
 
 // Dial implements proxy.Dialer.
@@ -39,7 +39,7 @@ func (i impatient) DialContext(ctx context.Context, network, address string) (ne
 	if err != nil {
 		return nil, err
 	}
-	return &impatientConn{Conn: conn, limit: time.Duration(i)}, nil
+	return &impatientConn{Conn: conn, limit: time.Duration(i), left: maxAnswer}, nil
 }
 
 // impatientConn is a connection whose reads and writes end limit after the last read began.
@@ -50,10 +50,14 @@ type impatientConn struct {
 	// One goroutine reads.
 	waited time.Duration
 	passed int
+	left   int // bytes that may still be read
 }
 
 // Read implements net.Conn.
 func (c *impatientConn) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errLargePack // the libraries only tell that the connection has ended
+	}
 	if c.waited > 2*c.limit {
 		if float64(c.passed) < c.waited.Seconds()*oci.LeastRate {
 			return 0, os.ErrDeadlineExceeded
@@ -64,7 +68,8 @@ func (c *impatientConn) Read(p []byte) (int, error) {
 	if err := c.SetDeadline(began.Add(c.limit)); err != nil {
 		return 0, err
 	}
-	n, err := c.Conn.Read(p)
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
 	c.waited += time.Since(began)
 	c.passed += n
 	return n, err

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
@@ -31,10 +32,14 @@ const (
 	answerTimeout = time.Minute
 	// connectTimeout limits the time for a connection by ssh.
 	connectTimeout = 30 * time.Second
-	// maxAnswer limits an answer, in bytes: a pack with what the protocol adds, or a list
-	// of tags and branches.
+	// maxAnswer limits an answer, in bytes, and what is read on a connection by ssh: a pack with what
+	// the protocol adds.
 	maxAnswer = maxPack + maxPack/8
+	// maxList limits a list of tags and branches, in bytes. A hundred thousand of them have some 7 MB.
+	maxList = 16 << 20
 )
+
+var errLargeList = fmt.Errorf("the list of tags and branches is larger than %d MiB", maxList>>20)
 
 // connect prepares a session with the server of ref. heard gets its words.
 func (o Options) connect(ref Ref, heard *heard) (transport.UploadPackSession, error) {
@@ -144,7 +149,10 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return answer, err
 	}
-	answer.Body = &body{answer.Body, maxAnswer}
+	answer.Body = &body{answer.Body, maxAnswer, errLargePack}
+	if strings.HasSuffix(r.URL.Path, "/info/refs") {
+		answer.Body = &body{answer.Body, maxList, errLargeList}
+	}
 	if b.heard.words = ""; answer.StatusCode >= http.StatusBadRequest {
 		words, _ := io.ReadAll(io.LimitReader(answer.Body, maxWords)) // the message lacks what can't be read
 		b.heard.words = oci.Said(string(words), r)
@@ -159,13 +167,14 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 // body is the body of an answer. At most left more bytes can be read from it.
 type body struct {
 	io.ReadCloser
-	left int
+	left     int
+	tooLarge error
 }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, errLargePack
+		return 0, b.tooLarge
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n

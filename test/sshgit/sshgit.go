@@ -44,6 +44,12 @@ func ServeSilence(t testing.TB, host ssh.Signer, user ssh.PublicKey) string {
 	return serve(t, host, user, func(ssh.Channel, string) {})
 }
 
+// ServeAnswer is as [Serve], but answer writes what the server answers to commands.
+func ServeAnswer(t testing.TB, host ssh.Signer, user ssh.PublicKey, answer func(io.Writer)) string {
+	t.Helper()
+	return serve(t, host, user, func(c ssh.Channel, _ string) { answer(c) })
+}
+
 // ServeDrip is as [Serve], but the server answers commands with a byte now and then.
 func ServeDrip(t testing.TB, host ssh.Signer, user ssh.PublicKey) string {
 	t.Helper()
