@@ -110,13 +110,21 @@ func firstDifference(a, b []byte) int {
 	return n + 1
 }
 
+// maxMarks limits the sum of [yamlfile.Marks] of the files of a bundle. Some 20,000 graphs have as many.
+const maxMarks = 10_000_000
+
 // units returns the graphs and objects of files. Documents that are no valid objects, which
-// only bundles of others have, are left out: their files are reported as different.
+// only bundles of others have, are left out: their files are reported as different. So are files from
+// the one on that exceeds [maxMarks].
 func units(named map[string][]byte) []review.Unit {
 	var all []review.Unit
+	marks := 0
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		if !files.IsYAML(name) || files.IsToolConfig(name) {
 			continue
+		}
+		if marks += yamlfile.Marks(named[name]); marks > maxMarks {
+			break
 		}
 		docs, err := yamlfile.Parse(name, named[name])
 		if err != nil {
