@@ -110,7 +110,7 @@ func firstDifference(a, b []byte) int {
 	return n + 1
 }
 
-// maxMarks limits the sum of [yamlfile.Marks] of the files of a bundle. Some 20,000 graphs have as many.
+// maxMarks limits the sum of [yamlfile.Marks] of the files of a bundle. config/samples/resourcegraph.yaml has 200.
 const maxMarks = 10_000_000
 
 // units returns the graphs and objects of files. Documents that are no valid objects, which
