@@ -167,14 +167,13 @@ func (r *reconciler) ofDefinition(ctx context.Context, crd *apiextensionsv1.Cust
 	return requests(wake)
 }
 
-// ofRole returns the Transforms that an object of package roles may be of: all for one without their labels.
+// ofRole returns the Transforms that an object of package roles may be of.
 func (r *reconciler) ofRole(_ context.Context, object client.Object) []reconcile.Request {
 	var wake []types.NamespacedName
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	name, named := object.GetLabels()[v1alpha1.LabelTransform]
 	for key := range r.platforms {
-		if !named || v1alpha1.LabelValue(key.Name) == name {
+		if v1alpha1.LabelValue(key.Name) == object.GetLabels()[v1alpha1.LabelTransform] {
 			wake = append(wake, key)
 		}
 	}
