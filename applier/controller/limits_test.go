@@ -281,6 +281,13 @@ func TestNoCrossNamespaceAtAll(t *testing.T) {
 		b.apply(b.rendered(name, test.text, edits...))
 		b.until(name, condition("Stalled", "True", "CrossNamespace", "--no-cross-namespace"))
 	}
+
+	const group = "latescope.example.com"
+	b.apply(b.rendered("late", nodes(`{id: a, resource: {apiVersion: `+group+`/v1, kind: Box, metadata: {name: late}}}`)))
+	b.until("late", condition("Ready", "False", "UnknownKind", ""))
+	b.define(group, boxes)
+	b.until("late", condition("Stalled", "True", "CrossNamespace", "--no-cross-namespace"))
+	b.wantExists(false, group+"/v1", "Box", "late")
 }
 
 // The API server refuses graphs that the applier couldn't address or label.

@@ -70,6 +70,8 @@ func TestConstrainedImpersonation(t *testing.T) {
 	}
 	config := f.ServiceAccount(t, applier.Namespace, applier.Name)
 	f.grant(t, roles)
+	// An account without graphs, whose rights would show that the applier may act as it.
+	f.Apply(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: default}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{kind: ServiceAccount, name: default, namespace: `+f.Namespace+`}]}`)
 
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

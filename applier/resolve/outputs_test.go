@@ -23,6 +23,7 @@ outputs:
   both: {a: {$from: service.status.x}, b: {$from: service.spec.clusterIP + 1}, c: {$from: service.status.y}}
   twice: {a: {$from: service.status.x}, b: {$from: service.status.y}}
   password: {$from: dyn(secret).data.password}
+  key: {$from: secret.data.password}
   everything: {$from: secret}
   uid: {$from: secret.metadata.uid}
 `
@@ -48,6 +49,7 @@ func TestOutputs(t *testing.T) {
 			"twice":      "true outputs.twice.a: waits for service.status",
 			"both":       "false outputs.both.b: + doesn't take a string and a number (in service.spec.clusterIP + 1)",
 			"password":   "false outputs.password: values of the Secret of node secret never go into outputs (in dyn(secret).data.password)",
+			"key":        "false outputs.key: values of the Secret of node secret never go into outputs (in secret.data.password)",
 			"everything": "false outputs.everything: values of the Secret of node secret never go into outputs (in secret)",
 		}
 		if diff := cmp.Diff(wantErrs, got); diff != "" {

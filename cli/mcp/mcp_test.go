@@ -249,7 +249,7 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	// A value never becomes a flag.
-	if a := ask(t, s, "explain", map[string]any{"field": "--help"}); a.OK {
+	if a := ask(t, s, "explain", map[string]any{"field": "--help", "recursive": true}); a.OK {
 		t.Errorf("a flag: %+v", a)
 	}
 	// Files in the directory may refer to others. Only the kernel can follow all of them.

@@ -284,7 +284,7 @@ spec:
 	e.status(t, "metadata", reason("RunFailed"))
 	e.status(t, "apiserver", reason("RunFailed"))
 	for name, want := range map[string]string{
-		"refused": "answers 422 refused with Bearer [redacted]", "unread": `Secret server: service account other cannot get resource "secrets" in API group ""`,
+		"refused": "answers 422 refused with [redacted]", "unread": `Secret server: service account other cannot get resource "secrets" in API group ""`,
 		"metadata": "host 169.254.169.254 is not allowed", "apiserver": "the address is that of the API server",
 	} {
 		a := e.Get(t, "platform.pequod.io/v1alpha1", "Action", name)

@@ -285,6 +285,7 @@ func TestReserved(t *testing.T) {
 	b := newEnv(t)
 	for i, c := range []struct{ group, condition, reason, message string }{
 		{"platform.pequod.io", "CRDGenerated", "ReservedGroup", "the group platform.pequod.io is reserved"},
+		{"shop.platform.pequod.io", "CRDGenerated", "ReservedGroup", "the group shop.platform.pequod.io is reserved"},
 		{"shop.k8s.io", "SchemaExtracted", "EvaluationStopped", "protected groups must have approval"},
 	} {
 		name := fmt.Sprint("app", i)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -391,14 +392,19 @@ func TestBrokenProcess(t *testing.T) {
 	}
 }
 
-// TestLoudProcess checks that what a process prints neither blocks it nor fills the memory.
+// TestLoudProcess checks that what a process prints neither blocks it nor fills the log.
 func TestLoudProcess(t *testing.T) {
-	pool := newPool(t, "loud", worker.Options{Timeout: time.Minute})
+	var lines atomic.Int32
+	log := funcr.New(func(string, string) { lines.Add(1) }, funcr.Options{})
+	pool := newPool(t, "loud", worker.Options{Timeout: time.Minute, Log: log})
 	key, _ := load(t, pool, "loud", inlined(hostile))
 	for n := range 10 {
 		if err := fine(t.Context(), pool, key, n); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if n := lines.Load(); n != 100 {
+		t.Errorf("%d lines are logged", n)
 	}
 }
 

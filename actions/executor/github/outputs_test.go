@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,13 @@ func TestOutputs(t *testing.T) {
 		if c.name == "good" {
 			if diff := cmp.Diff(map[string]any{"endpoint": "db-1", "port": int64(5432)}, o.Data["outputs"]); diff != "" {
 				t.Error(diff)
+			}
+		}
+		if c.name == "good" {
+			// A refusal often quotes the signed address.
+			w.Downloads.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.URL.String(), http.StatusForbidden) })
+			if _, err := w.e.Observe(t.Context(), w.run); err == nil || !strings.Contains(err.Error(), "answers 403") || strings.Contains(err.Error(), "signed") {
+				t.Errorf("a refusal: %v", err)
 			}
 		}
 		// The other host must be allowed, too, and its signed address isn't shown.
