@@ -125,7 +125,7 @@ soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant|Rollout)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth|ScaleEvents|KilledOnce|WorkflowKilledOnce|TerraformKilledOnce|MonitorLoad|ActionLoad|ReceiverLoad|HistoryLoad|ArtifactFlood)$$' ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=4h ./test/rights
-	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=2h ./test/mutants
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=6h ./test/mutants
 
 # PROCESSORS is the part of a processor that make slow leaves everything.
 PROCESSORS ?= 0.5

@@ -1,14 +1,17 @@
 // Package mutants shows that the tests that SECURITY.md names notice when what it claims is gone: each
 // mutant in table_test.go takes one check out of the code, and the named test must fail.
 //
-// The working tree isn't changed: the mutant is compiled with go test -overlay. TestTable always checks
-// the table. TestMutants compiles and runs all mutants, which takes about 20 seconds each on two busy
-// cores, so only make soak does.
+// The working tree isn't changed: the mutant is compiled with go test -overlay, and a test that reads the
+// file when it runs gets a copy of the tree. TestTable always checks the table. TestMutants compiles and
+// runs all mutants, which takes 10 to 100 seconds each on two busy cores, so only make soak does: tests
+// wait for a state that the mutant prevents.
 package mutants
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,14 +25,16 @@ import (
 
 // mutant is a change of the code that takes away what a row of SECURITY.md claims.
 type mutant struct {
-	// row is the beginning of the row, and test is one of the tests that it names, in the directory pkg.
+	// row is the beginning of the row, and test is one of the tests that it names, in the directory pkg:
+	// TestScripts/NAME for the script NAME.txtar.
 	row, pkg, test string
 	// file is changed: old, which it has once, becomes new.
 	file, old, new string
 }
 
-// deadline limits a test, which takes seconds without a mutant.
-const deadline = 2 * time.Minute
+// deadline limits a test without a mutant. With one, it gets three times the time that it took without, and two
+// minutes for compiling programs: many tests wait for a state that the mutant prevents.
+const deadline = 4 * time.Minute
 
 // TestMain makes the checkout the working directory of the tests.
 func TestMain(m *testing.M) {
@@ -40,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var link = regexp.MustCompile("\\[`(Test\\w+)`\\]\\(([^)]+)\\)")
+var link = regexp.MustCompile("\\[`(\\w+)(\\.txtar)?`\\]\\(([^)]+)\\)")
 
 // rows returns the rows of SECURITY.md that say what an attacker cannot do. Those of the overview repeat them.
 func rows(t *testing.T) []string {
@@ -64,7 +69,12 @@ func (m mutant) names(row string) bool {
 		return false
 	}
 	for _, found := range link.FindAllStringSubmatch(row, -1) {
-		if found[1] == m.test && path.Dir(found[2]) == m.pkg {
+		test, pkg := found[1], path.Dir(found[3])
+		if found[2] != "" {
+			test = "TestScripts/" + test
+			pkg, _, _ = strings.Cut(pkg, "/testdata")
+		}
+		if test == m.test && pkg == m.pkg {
 			return true
 		}
 	}
@@ -106,28 +116,30 @@ func TestMutants(t *testing.T) {
 	if os.Getenv("PEQUOD_SOAK") == "" {
 		t.Skip("make soak runs it")
 	}
-	programs, sound := t.TempDir(), map[string]bool{}
+	programs, took := t.TempDir(), map[string]time.Duration{}
 	for i, m := range mutants {
 		t.Run(fmt.Sprintf("%d %s %s", i, strings.ReplaceAll(m.pkg, "/", "."), m.test), func(t *testing.T) {
 			// A test that fails anyway kills nothing.
-			if of := m.pkg + " " + m.test; !sound[of] {
+			of := m.pkg + " " + m.test
+			if took[of] == 0 {
 				program := filepath.Join(programs, strings.ReplaceAll(m.pkg, "/", "-"))
 				if _, err := os.Stat(program); err != nil {
 					m.compile(t, program, "")
 				}
-				out, err := m.run(t, program, "")
-				if err != nil || strings.Contains(out, "no tests to run") {
-					t.Fatalf("without a mutant: %v\n%s", err, out)
-				}
+				began := time.Now()
+				out, err := m.run(t, program, "", ".", deadline)
 				if strings.Contains(out, "--- SKIP: "+m.test+" ") {
 					t.Skip("this machine skips the test")
 				}
-				sound[of] = true
+				if err != nil || !strings.Contains(out, "--- PASS: "+m.test+" ") {
+					t.Fatalf("without a mutant: %v\n%s", err, out)
+				}
+				took[of] = time.Since(began)
 			}
 			program := filepath.Join(t.TempDir(), "mutant")
 			overlay := m.overlay(t)
 			m.compile(t, program, overlay)
-			if out, err := m.run(t, program, overlay); err == nil {
+			if out, err := m.run(t, program, overlay, m.tree(t), 2*time.Minute+3*took[of]); err == nil {
 				t.Errorf("lives: %s without %q\n%s", m.file, m.old, out)
 			} else {
 				t.Logf("killed: %s without %q", m.file, m.old)
@@ -170,14 +182,33 @@ func (m mutant) compile(t *testing.T, program, overlay string) {
 	}
 }
 
-// run runs the test, and returns the end of its output. Programs that it compiles have the overlay, too. The error is
-// that of the test.
-func (m mutant) run(t *testing.T, program, overlay string) (string, error) {
+// tree returns the tree in which the test runs: a changed copy if the test may read the file.
+func (m mutant) tree(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), deadline+time.Minute)
+	if path.Ext(m.file) == ".go" || m.pkg != "config" && m.pkg != "test/action" {
+		return "."
+	}
+	dir := t.TempDir()
+	err := os.CopyFS(dir, os.DirFS("."))
+	data, readErr := os.ReadFile(m.file)
+	if err = errors.Join(err, readErr); err == nil {
+		err = os.WriteFile(filepath.Join(dir, m.file), bytes.Replace(data, []byte(m.old), []byte(m.new), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// run runs the test in a tree for at most limit, and returns the end of its output. Programs that it compiles have the
+// overlay, too. The error is that of the test.
+func (m mutant) run(t *testing.T, program, overlay, tree string, limit time.Duration) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-test.run=^"+m.test+"$", "-test.v", "-test.count=1", "-test.timeout="+deadline.String())
-	cmd.Dir, cmd.Env = m.pkg, append(os.Environ(), strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	name := strings.ReplaceAll(m.test, "/", "$/^")
+	cmd := exec.CommandContext(ctx, program, "-test.run=^"+name+"$", "-test.v", "-test.count=1", "-test.timeout="+limit.String())
+	cmd.Dir, cmd.Env = filepath.Join(tree, m.pkg), append(os.Environ(), strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	return string(out[max(0, len(out)-4000):]), err
