@@ -10,7 +10,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/roles"
@@ -66,12 +65,6 @@ func (r *reconciler) mayList(ctx context.Context) (bool, error) {
 		r.lists.reviewed, r.lists.allowed = epoch, allowed
 	}
 	return allowed, err
-}
-
-// listAccounts lists accounts that exist without a Transform: it isn't restored from a backup yet, or
-// graphs of orphaned instances need the account.
-func (r *reconciler) listAccounts(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-	return again(r.roles.ListAccounts(ctx, "", r.mayList))
 }
 
 // listingPatience is how long the instances of a platform may not be listed before the status of

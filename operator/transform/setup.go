@@ -155,6 +155,12 @@ func Setup(mgr manager.Manager, o Options) error {
 	})
 }
 
+// listAccounts lists accounts that exist without a Transform: it isn't restored from a backup yet, or
+// graphs of orphaned instances need the account.
+func (r *reconciler) listAccounts(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	return again(r.roles.ListAccounts(ctx, "", r.mayList))
+}
+
 // ofDefinition returns the Transforms that a CRD concerns: the one that generates it, and
 // those that it is in the way of.
 func (r *reconciler) ofDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) []reconcile.Request {
