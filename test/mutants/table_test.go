@@ -14,6 +14,8 @@ var mutants = []mutant{
 		`if entry.Namespace != "" && known && !namespaced {`, `if entry.Namespace == "-" && known && !namespaced {`},
 	{"delete an object", "applier/engine", "TestModel", "applier/engine/grace.go",
 		`e.opts.Mode == ModeApply && e.opts.PruneGrace > 0 }`, `e.opts.Mode == ModeApply && e.opts.PruneGrace < 0 }`},
+	{"prune an object", "applier/engine", "TestDepartureOfTheFuture", "applier/engine/departures.go",
+		`-max(0, wall.Sub(entry.LeavingSince))`, `-wall.Sub(entry.LeavingSince)`},
 	{"prune an object", "applier/controller", "TestClockJumps", "applier/engine/departures.go",
 		`if !ok || !known.recorded.Equal(entry.LeavingSince) {`, `if true || !ok || !known.recorded.Equal(entry.LeavingSince) {`},
 	{"orphan objects", "applier/controller", "TestVersionIsNotServedAnyMore", "applier/cluster/served.go",
