@@ -250,6 +250,8 @@ var mutants = []mutant{
 		`if len(data) > maxOutputs {`, `if false {`},
 	{"use up memory by the archive of outputs", "actions/executor/github", "TestOutputs", "actions/executor/github/outputs.go",
 		`case found.Size > maxArchive:`, `case false:`},
+	{"keep the program busy by endless lists of jobs", "actions/executor/gitlab", "TestManyPipelines", "actions/executor/gitlab/create.go",
+		`e.read(ctx, run, at, true, &all)`, `e.read(ctx, run, at, false, &all)`},
 	{"keep the program busy by endless lists of jobs", "actions/executor/github", "TestJobs", "actions/executor/github/outputs.go",
 		`maxPages = 20`, `maxPages = 2000`},
 	{"have a run", "actions/executor/github", "TestFind", "actions/executor/github/dispatch.go",

@@ -159,7 +159,8 @@ func (e *Executor) byKey(ctx context.Context, run executor.Run) (found *pipeline
 	return found, last, err
 }
 
-// hasKey reports whether a pipeline has the key of the run.
+// hasKey reports whether a pipeline has the key of the run. Its request spends the budget of polls: the
+// server decides how many pipelines are listed. What is known is not asked again.
 func (e *Executor) hasKey(ctx context.Context, run executor.Run, p *pipeline) (bool, error) {
 	if strings.Contains(p.Name, run.Key) {
 		return true, nil
@@ -170,7 +171,7 @@ func (e *Executor) hasKey(ctx context.Context, run executor.Run, p *pipeline) (b
 		return value == run.Key, nil
 	}
 	var all []variable
-	if _, err := e.read(ctx, run, at, false, &all); err != nil {
+	if _, err := e.read(ctx, run, at, true, &all); err != nil {
 		return false, err
 	}
 	value := ""

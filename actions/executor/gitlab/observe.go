@@ -118,6 +118,9 @@ func conclude(p *pipeline, o *executor.Observation) bool {
 	return true
 }
 
+// maxChildren is how many pipelines one may create. The lists of jobs of each are read.
+const maxChildren = 100
+
 // children returns the child pipelines of one that has succeeded. Its status needn't have theirs.
 // The first one that has not succeeded decides the state of the run.
 func (e *Executor) children(ctx context.Context, run executor.Run, p *pipeline, o *executor.Observation, depth int) ([]*pipeline, error) {
@@ -131,8 +134,8 @@ func (e *Executor) children(ctx context.Context, run executor.Run, p *pipeline, 
 	switch {
 	case err != nil:
 		return nil, err
-	case !complete: // one of the rest may have failed
-		o.State, o.Message, o.Permanent = v1alpha1.RunFailed, fmt.Sprintf("the pipeline creates more than %d other pipelines", len(bridges)), true
+	case !complete || len(bridges) > maxChildren: // one of the rest may have failed
+		o.State, o.Message, o.Permanent = v1alpha1.RunFailed, fmt.Sprintf("the pipeline creates more than %d other pipelines", min(len(bridges), maxChildren)), true
 		return nil, nil
 	}
 	var all []*pipeline
