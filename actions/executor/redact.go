@@ -101,7 +101,7 @@ func messages(value any) []string {
 // Redactor returns what keeps the secrets of an observation from readers.
 func (o *Observation) Redactor() *redact.Redactor { return redact.New(o.Secrets...).And(o.Values...) }
 
-// Publish removes the secrets from all that is recorded. A server controls each of these strings. A
+// Publish removes the secrets from all that is recorded, and an address that isn't that of a page. A server controls each of these strings. A
 // run whose name has a secret can't be recorded, so it counts as failed.
 func (o *Observation) Publish() {
 	r := o.Redactor()
@@ -117,6 +117,9 @@ func (o *Observation) Publish() {
 		return
 	}
 	o.URL, o.Message = r.Text(o.URL), r.Text(o.Message)
+	if !strings.HasPrefix(o.URL, "https://") && !strings.HasPrefix(o.URL, "http://") {
+		o.URL = "" // people open it
+	}
 	for i := range o.Jobs {
 		j := &o.Jobs[i]
 		j.Name, j.Status, j.Conclusion = r.Text(j.Name), r.Text(j.Status), r.Text(j.Conclusion)

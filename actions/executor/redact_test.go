@@ -60,6 +60,13 @@ func TestPublish(t *testing.T) {
 	if text := public(o); strings.Contains(text, "AAAABBBB") || o.State != v1alpha1.RunRunning || o.ID != "7" {
 		t.Errorf("%s", text)
 	}
+	for address, want := range map[string]string{"https://ci/7": "https://ci/7", "javascript:alert(1)": ""} {
+		o := observe()
+		o.URL = address
+		if o.Publish(); o.URL != want {
+			t.Errorf("%s is recorded as %q", address, o.URL)
+		}
+	}
 	o = observe()
 	o.ID = "runs/" + token
 	o.Publish()
