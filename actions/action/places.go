@@ -2,7 +2,6 @@ package action
 
 import (
 	"cmp"
-	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -149,7 +147,7 @@ func serverOf(r v1alpha1.ActionExecutor) string {
 	return strings.ToLower(u.Host)
 }
 
-// turns are those of Actions in this process. A call of an executor is made without one.
+// turns limit how many Actions this process works on at once. An Action has none while it is at a server.
 type turns chan struct{}
 
 // take waits for a turn.
@@ -157,43 +155,3 @@ func (t turns) take() { t <- struct{}{} }
 
 // end gives the turn to another Action.
 func (t turns) end() { <-t }
-
-// outside is an executor whose calls need no turn.
-type outside struct {
-	executor.Executor
-	turns turns
-}
-
-// call makes a call without a turn.
-func call[T any](t turns, f func() (T, error)) (T, error) {
-	t.end()
-	defer t.take()
-	return f()
-}
-
-// Find implements [executor.Executor].
-func (o outside) Find(ctx context.Context, run executor.Run) (*executor.Observation, error) {
-	return call(o.turns, func() (*executor.Observation, error) { return o.Executor.Find(ctx, run) })
-}
-
-// Begin implements [executor.Executor].
-func (o outside) Begin(ctx context.Context, run executor.Run) (*executor.Observation, error) {
-	return call(o.turns, func() (*executor.Observation, error) { return o.Executor.Begin(ctx, run) })
-}
-
-// Observe implements [executor.Executor].
-func (o outside) Observe(ctx context.Context, run executor.Run) (*executor.Observation, error) {
-	return call(o.turns, func() (*executor.Observation, error) { return o.Executor.Observe(ctx, run) })
-}
-
-// Cancel implements [executor.Executor].
-func (o outside) Cancel(ctx context.Context, run executor.Run) error {
-	_, err := call(o.turns, func() (any, error) { return nil, o.Executor.Cancel(ctx, run) })
-	return err
-}
-
-// Approve implements [executor.Executor].
-func (o outside) Approve(ctx context.Context, run executor.Run, digest string) error {
-	_, err := call(o.turns, func() (any, error) { return nil, o.Executor.Approve(ctx, run, digest) })
-	return err
-}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestPlaces lets Actions of some namespaces come and leave at random. A server never has more than its places,
-// each Action that waits gets one, and a namespace whose servers hang keeps nobody out.
+// and each Action that waits gets a place.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

@@ -73,8 +73,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		if waits = !s.enter(step); waits {
 			return reconcile.Result{}, nil // until another Action leaves the server
 		}
-		// A run that was recorded is begun at once: in the queue, it would wait behind all others,
-		// and nobody would know any more that it has not begun.
+		// A run that was recorded is begun at once. In the queue it would wait behind all other Actions, and
+		// a run is only known to be unsent for freshFor.
 		if result, err = s.step(ctx, step); err != nil || !s.begin {
 			return result, err
 		}
@@ -83,16 +83,20 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 
 // enter reports whether the Action may do a step now: one at a server needs a place there.
 func (s *session) enter(step runs.Step) bool {
-	var request v1alpha1.ActionExecutor
+	server, outside := s.server(step)
+	return !outside || s.places.enter(client.ObjectKeyFromObject(s.a), server)
+}
+
+// server returns the server of a step, and whether it has one. The server of a run that is recorded is that
+// at which it begins.
+func (s *session) server(step runs.Step) (server string, outside bool) {
 	switch step.Do {
 	case runs.Wait, runs.GiveUp, runs.Release:
-		return true
+		return "", false
 	case runs.Record:
-		request = s.request(step.Purpose)
-	default:
-		request = s.a.Status.Run.Request
+		return serverOf(s.request(step.Purpose)), true
 	}
-	return s.places.enter(client.ObjectKeyFromObject(s.a), serverOf(request))
+	return serverOf(s.a.Status.Run.Request), true
 }
 
 // patch writes the metadata of an Action, unless it was changed since it was read.

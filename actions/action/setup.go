@@ -42,8 +42,8 @@ type Options struct {
 	Outputs   Outputs
 	// Metrics may be nil.
 	Metrics Recorder
-	// Concurrent is the number of Actions that are reconciled at once, by default 8. It doesn't limit
-	// calls of executors.
+	// Concurrent is the number of Actions that are reconciled at once, by default 8. Those at
+	// servers are not counted.
 	Concurrent int
 	// Now returns the time. nil is the system's clock.
 	Now func() time.Time
@@ -77,12 +77,6 @@ func Setup(mgr manager.Manager, o Options) error {
 		events: mgr.GetEventRecorder("pequod-actions"), memory: newMemory(), turns: make(turns, o.Concurrent),
 	}
 	r.places = newPlaces(func(name types.NamespacedName) { r.queue.Add(reconcile.Request{NamespacedName: name}) })
-	r.Executors = func(request v1alpha1.ActionExecutor) executor.Executor {
-		if e := o.Executors(request); e != nil {
-			return outside{e, r.turns}
-		}
-		return nil
-	}
 	c, err := controller.New("action", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent + atServers, SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, 20*time.Second),

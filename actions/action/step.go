@@ -25,8 +25,19 @@ func (s *session) step(ctx context.Context, step runs.Step) (reconcile.Result, e
 			return s.invalid(ctx, err)
 		}
 	}
-	s.do(ctx, step)
+	if _, outside := s.server(step); outside && step.Do != runs.Record {
+		s.outside(ctx, step)
+	} else {
+		s.do(ctx, step)
+	}
 	return s.write(ctx)
+}
+
+// outside does a step at a server. Other Actions have the turn meanwhile.
+func (s *session) outside(ctx context.Context, step runs.Step) {
+	s.turns.end()
+	defer s.turns.take()
+	s.do(ctx, step)
 }
 
 // do does a step that changes nothing but the status to write, and what is at the server.

@@ -89,8 +89,8 @@ func GraphName(group, kind, namespace, name string) string {
 	return shorten(name, hashOf(4, group, kind, namespace, name))
 }
 
-// UniqueName returns a name like [GraphName], with a hash of 64 bits. Nobody can find arguments that
-// have the name of others, so it may stand for rights.
+// UniqueName returns a name like [GraphName], with a hash of 64 bits. It is infeasible to find other
+// arguments with the same name, so rights can depend on the name.
 func UniqueName(group, kind, namespace, name string) string {
 	return shorten(name, hashOf(8, group, kind, namespace, name))
 }

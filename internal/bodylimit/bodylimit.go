@@ -8,7 +8,7 @@ import (
 
 var errTooLarge = errors.New("the answer is too large")
 
-// New returns a body of which at most a number of bytes can be read. To read more is an error.
+// New limits body to most bytes. Reading beyond the limit returns an error.
 func New(body io.ReadCloser, most int64) io.ReadCloser { return &limited{body, most} }
 
 type limited struct {

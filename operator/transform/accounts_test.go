@@ -46,8 +46,8 @@ func (b *env) untilAccounts(want ...string) {
 	})
 }
 
-// TestAccountsAreListed lists the accounts of Transforms, and accounts that earlier versions made for Transforms that
-// don't exist any more, where the manager may act as them. It makes the list again if somebody deletes it.
+// TestAccountsAreListed checks that the manager lists the accounts of Transforms, and accounts without a Transform, in
+// the Role that lets it act as them, and that it creates the Role again after a deletion.
 func TestAccountsAreListed(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)
