@@ -23,6 +23,8 @@ const (
 	// The time between two attempts to send a message.
 	firstDelay = time.Second
 	lastDelay  = time.Minute
+	// maxAnswer is how long an answer is awaited when the process ends.
+	maxAnswer = 5 * time.Second
 )
 
 // Message is a message to the server.
@@ -180,24 +182,33 @@ func (b *Outbox) begin(ctx context.Context) error {
 	return nil
 }
 
-// Start sends messages until ctx is done. It implements manager.Runnable.
+// Start sends messages until ctx is done. It implements manager.Runnable. A message that is on its way then has
+// some seconds to be answered, so that the mark has it.
 func (b *Outbox) Start(ctx context.Context) error {
-	var work sync.WaitGroup
-	work.Go(func() {
-		for b.next(ctx) {
+	sending, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	marking, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	var sender, marker sync.WaitGroup
+	sender.Go(func() {
+		for b.next(ctx, sending) {
 		}
 	})
 	if b.Marks != nil {
-		work.Go(func() { b.keepMark(ctx) })
+		marker.Go(func() { b.keepMark(marking) })
 	}
 	<-ctx.Done()
 	b.queue.ShutDown()
-	work.Wait()
+	defer time.AfterFunc(maxAnswer, abandon).Stop()
+	sender.Wait()
+	end()
+	marker.Wait()
 	return nil
 }
 
-// next sends the next message. It returns false after the queue was shut down.
-func (b *Outbox) next(ctx context.Context) bool {
+// next sends the next message with the context sending, unless ctx is done. It returns false after the queue was
+// shut down.
+func (b *Outbox) next(ctx, sending context.Context) bool {
 	id, shutdown := b.queue.Get()
 	if shutdown {
 		return false
@@ -217,9 +228,9 @@ func (b *Outbox) next(ctx context.Context) bool {
 		b.drop(m, "expired")
 		return true
 	}
-	after, verdict, err := b.send(ctx, m.Message)
+	after, verdict, err := b.send(sending, m.Message)
 	switch {
-	case ctx.Err() != nil:
+	case sending.Err() != nil:
 		return true
 	case verdict == Delivered:
 		b.Metrics.Sent()

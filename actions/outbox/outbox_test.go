@@ -314,6 +314,53 @@ func TestRestart(t *testing.T) {
 	kept.err = nil
 }
 
+// clientFunc is a client of one function.
+type clientFunc func(context.Context) (*egress.Response, error)
+
+// Do implements [Client].
+func (f clientFunc) Do(ctx context.Context, _ egress.Request) (*egress.Response, error) {
+	return f(ctx)
+}
+
+// TestEnd ends an outbox while a server has a message and hasn't answered yet. The next one doesn't send the
+// message again.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	received, ending := make(chan struct{}), make(chan struct{})
+	var sent atomic.Int32
+	kept := &marks{}
+	with := func(o *Options) {
+		o.Marks = kept
+		o.Client = clientFunc(func(ctx context.Context) (*egress.Response, error) {
+			if sent.Add(1) == 1 {
+				close(received)
+				<-ending
+			}
+			return &egress.Response{Status: http.StatusOK}, ctx.Err()
+		})
+	}
+	b := start(t, "http://127.0.0.1", with)
+	b.put(t, "late")
+	<-received
+	go b.stop()
+	harness.Eventually(t, patience, func(context.Context) error {
+		if !b.queue.ShuttingDown() {
+			return errors.New("the outbox doesn't end")
+		}
+		return nil
+	})
+	close(ending)
+	b.stop()
+	next := start(t, "http://127.0.0.1", with)
+	if err := next.Put(t.Context(), Message{ID: "late", At: b.since.Add(time.Millisecond), Body: []byte("late")}); err != nil {
+		t.Fatal(err)
+	}
+	next.await(t, "sent 0, failed false, dropped map[], waiting 0")
+	if sent.Load() != 1 {
+		t.Errorf("the message was sent %d times", sent.Load())
+	}
+}
+
 // TestMark checks that a mark has the ids of what was sent since the oldest message that waits, and not
 // more than fit into an object.
 func TestMark(t *testing.T) {
