@@ -3,7 +3,15 @@ package controller_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -81,4 +89,33 @@ func TestLostInventoryOfOtherManagers(t *testing.T) {
 	b.wantExists(false, "v1", "ConfigMap", "going-a", "going-b")
 	b.wantExists(true, "v1", "ConfigMap", "copy")
 	b.event("going", "InventoryLost", "left alone 1 object with its labels that other field managers applied, such as ConfigMap "+b.Namespace+"/copy")
+}
+
+// A graph to which a former leader adds the finalizer just before this one has the objects that the former leader
+// created, also those that it doesn't list any more.
+func TestFinalizerOfFormerLeader(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	proxy := b.Proxy(t, 1)
+	writes := []string{"patch"}
+	graphs := []string{"resourcegraphs." + v1alpha1.GroupVersion.Group}
+	proxy.Inject(faults.Rule{Verbs: writes, Resources: graphs, Times: 1, Faults: []faults.Fault{faults.Delay{For: 10 * time.Second}}})
+	b.start(proxy.Config(b.Config))
+	left := &unstructured.Unstructured{}
+	left.SetAPIVersion("v1")
+	left.SetKind("ConfigMap")
+	left.SetName("left")
+	left.SetLabels(inventory.Owner{Namespace: b.Namespace, Name: "web"}.Labels())
+	if _, err := b.resource("v1", "ConfigMap").Apply(t.Context(), "left", left, metav1.ApplyOptions{FieldManager: engine.FieldManager}); err != nil {
+		t.Fatal(err)
+	}
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.eventually("this one is about to add the finalizer", func(ctx) bool {
+		return proxy.Count(func(r faults.Request) bool { return r.Verb == writes[0] && r.Resource == graphs[0] }) > 0
+	})
+	b.merge("web", `{"metadata":{"finalizers":["`+v1alpha1.Finalizer+`"]}}`)
+	b.eventually("it is pruned", func(ctx ctx) bool { return !b.exists(ctx, "v1", "ConfigMap", "left") })
+	if got := owned(b.ready("web")); got != "ConfigMap a" {
+		t.Errorf("inventory: %s", got)
+	}
 }

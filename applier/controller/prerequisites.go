@@ -119,6 +119,10 @@ func (s *services) readInventory(ctx context.Context, p *prerequisites, v verb) 
 			return err
 		}
 		p.graph, p.version = updated, version
+		// An applier that led before may have added it meanwhile, and created objects.
+		if known = graphs.HasFinalizer(updated); known {
+			p.past = executedBefore
+		}
 	}
 	if p.past == neverApplied && p.graph.Status.Inventory == nil {
 		// It has an inventory only if pequod apply has stored one. See lookUp.

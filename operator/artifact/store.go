@@ -209,7 +209,8 @@ func obsolete(parts []blob.Part, of types.NamespacedName, earlier bool, keep []s
 	return all
 }
 
-// Owners returns the InstanceSources that have archives, without a request.
+// Owners returns the InstanceSources that have archives, from the cache. It makes requests only until the API server has
+// told which kinds it serves.
 func (s *Store) Owners(ctx context.Context) ([]types.NamespacedName, error) {
 	parts, err := s.blobs().Parts(ctx, s.Client)
 	owners := map[types.NamespacedName]bool{}

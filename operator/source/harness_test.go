@@ -100,6 +100,8 @@ type env struct {
 	// reconciliations, errors and failing count evaluations in the pool, reconciliations, those of them that
 	// failed, and requests for /failing.
 	ahead, evaluations, reconciliations, errors, failing atomic.Int64
+	// unlisted is the number of lists of archives that fail.
+	unlisted atomic.Int64
 	// evaluated is called after every evaluation, unless it is nil.
 	evaluated atomic.Pointer[func()]
 
@@ -186,7 +188,7 @@ func (b *env) start() {
 		b.t.Fatal(err)
 	}
 	now := func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
-	b.store = &artifact.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: b.Namespace, NamespaceQuota: b.quota, Now: now}
+	b.store = &artifact.Store{Client: lister{mgr.GetClient(), b}, API: mgr.GetAPIReader(), Namespace: b.Namespace, NamespaceQuota: b.quota, Now: now}
 	artifacts := httptest.NewUnstartedServer(nil)
 	artifacts.Config = artifact.Server(b.store, logr.Discard())
 	artifacts.Start()
@@ -199,6 +201,20 @@ func (b *env) start() {
 		b.t.Fatal(err)
 	}
 	b.stop = inprocess.Start(b.t, mgr, "graceful shutdown")
+}
+
+// lister is the client of the archives.
+type lister struct {
+	client.Client
+	*env
+}
+
+// List fails as it does if the API server can't say which kinds it serves.
+func (l lister) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	if l.unlisted.Add(-1) >= 0 {
+		return errors.New("failed to get server groups")
+	}
+	return l.Client.List(ctx, list, o...)
 }
 
 // renders counts the evaluations of the pool.

@@ -184,8 +184,12 @@ func TestDeletion(t *testing.T) {
 	gone("apps", 2+1) // the references, and the archive of all
 	b.stop()
 	b.remove("second")
+	b.unlisted.Store(1)
 	b.start()
 	gone("second", 1+1)
+	if b.unlisted.Load() >= 0 {
+		t.Error("nothing has failed")
+	}
 }
 
 // TestStart begins before the Transforms are ready.

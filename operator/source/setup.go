@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -104,11 +105,18 @@ func (r *reconciler) deleted(_ context.Context, _ event.TypedDeleteEvent[*metav1
 // queues a key without a name, which stands for archives without a reference.
 func (r *reconciler) begin(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.started = r.Now()
-	owners, err := r.Store.Owners(ctx)
-	for _, key := range append(owners, types.NamespacedName{}) {
-		queue.Add(reconcile.Request{NamespacedName: key})
-	}
-	return err
+	queue.Add(reconcile.Request{})
+	// An error here would end the manager.
+	go func() {
+		_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) { // it ends with ctx
+			owners, err := r.Store.Owners(ctx)
+			for _, key := range owners {
+				queue.Add(reconcile.Request{NamespacedName: key})
+			}
+			return err == nil, nil
+		})
+	}()
+	return nil
 }
 
 // ofSource returns the InstanceSources to reconcile after a change of a source of Flux: those that

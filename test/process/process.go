@@ -144,7 +144,9 @@ func (p *Process) Run(t *testing.T) {
 		_ = p.Cmd.Process.Kill() // it may have ended
 		<-p.Done
 		if t.Failed() {
-			t.Logf("log of the program:\n%s", p.Log)
+			lines := p.Log.Lines()
+			t.Logf("%s %s; the end of its log, and all of it:\n%s\n\n%s", filepath.Base(p.Cmd.Path), p.Cmd.ProcessState,
+				strings.Join(lines[max(0, len(lines)-8):], "\n"), p.Log)
 		}
 	})
 }
