@@ -12,26 +12,20 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-
-	"github.com/pequod-io/pequod/internal/bodylimit"
 )
 
-const (
-	// dialTimeout is how long a distant cluster may take to accept a connection.
-	dialTimeout = 5 * time.Second
-	// maxAnswer is the size of the largest answer of a distant cluster in bytes. A watch
-	// has no limit but that of client-go for an event.
-	maxAnswer = 32 << 20
-)
+// dialTimeout is how long a distant cluster may take to accept a connection.
+const dialTimeout = 5 * time.Second
 
 // NewDistant returns a client for a cluster that isn't trusted and may be away, such as
 // one whose kubeconfig a tenant wrote. It differs from [New] in that:
 //
 //   - requests fail at once while the cluster doesn't answer, see gate;
 //   - errors of the network don't show where the cluster is: name stands for it;
-//   - it follows no redirects, and the size of answers is limited;
+//   - it follows no redirects, and answers are limited, each by its size and all in the room together, in which they
+//     belong to an owner;
 //   - its connections aren't shared with other clients, and [Client.Close] ends them.
-func NewDistant(config *rest.Config, name string) (*Client, error) {
+func NewDistant(config *rest.Config, name string, room *Room, owner string) (*Client, error) {
 	config = dynamic.ConfigFor(config)
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
@@ -43,7 +37,7 @@ func NewDistant(config *rest.Config, name string) (*Client, error) {
 		return nil, err
 	}
 	return newForHTTPClient(config, &http.Client{
-		Transport:     &gate{next: transport, name: name},
+		Transport:     &gate{next: transport, name: name, room: room, owner: owner},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})
 }
@@ -52,8 +46,10 @@ func NewDistant(config *rest.Config, name string) (*Client, error) {
 // fail at once for a while, and then until one of them was answered: requests that wait
 // would occupy the room of those to other clusters.
 type gate struct {
-	next http.RoundTripper
-	name string // of the cluster, for errors
+	next  http.RoundTripper
+	name  string // of the cluster, for errors
+	room  *Room
+	owner string
 
 	mu       sync.Mutex
 	answered time.Time // the last answer
@@ -79,16 +75,17 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, &UnreachableError{g.name, cause}
 	}
-	answer, err := g.next.RoundTrip(r)
+	send := g.next.RoundTrip
+	if r.URL.Query().Get("watch") == "" {
+		send = func(r *http.Request) (*http.Response, error) { return g.room.send(g.next, g.owner, r) }
+	}
+	answer, err := send(r)
 	g.leave(began, err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil, err
 	case err != nil:
 		return nil, &UnreachableError{g.name, distantCause(err)}
-	}
-	if r.URL.Query().Get("watch") == "" {
-		answer.Body = bodylimit.New(answer.Body, maxAnswer)
 	}
 	return answer, nil
 }

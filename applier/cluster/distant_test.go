@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/pem"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,16 +24,16 @@ func distant(t *testing.T, handler http.HandlerFunc) (*Client, *httptest.Server)
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	return distantAt(t, s.URL, s), s
+	return distantAt(t, s.URL, s, &Room{}, "shop"), s
 }
 
-func distantAt(t *testing.T, url string, s *httptest.Server) *Client {
+func distantAt(t *testing.T, url string, s *httptest.Server, room *Room, owner string) *Client {
 	t.Helper()
 	config := &rest.Config{Host: url}
 	if s != nil {
 		config.TLSClientConfig.CAData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	}
-	c, err := NewDistant(config, "of Secret prod")
+	c, err := NewDistant(config, "of Secret prod", room, owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestDistantIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	c := distantAt(t, "https://"+silent.Addr().String(), nil)
+	c := distantAt(t, "https://"+silent.Addr().String(), nil, &Room{}, "shop")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := getPod(ctx, c); err == nil {
@@ -122,5 +123,68 @@ func TestDistantIsHostile(t *testing.T) {
 	})
 	if err := getPod(t.Context(), c); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestRoom has servers of one owner whose answers fill the memory that there is, and then neither end nor go on. The
+// answers for another owner are read nevertheless.
+func TestRoom(t *testing.T) {
+	const pods = `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["get"]}]}`
+	for name, text := range map[string]string{"bytes": strings.Repeat(" ", 1<<20), "values": strings.Repeat("{},", 1<<15)} {
+		t.Run(name, func(t *testing.T) {
+			room, end := &Room{}, make(chan struct{})
+			defer close(end)
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if r.URL.Path == "/api/v1" {
+					_, _ = w.Write([]byte(pods)) // the client is there
+					return
+				}
+				_, _ = w.Write([]byte(`{"a":[`))
+				for sent := 0; sent < maxAnswer-1<<20 && name == "bytes" || sent < 5<<20; sent += len(text) {
+					if _, err := w.Write([]byte(text)); err != nil {
+						return
+					}
+				}
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-r.Context().Done():
+				case <-end:
+				}
+			}))
+			s.EnableHTTP2 = true
+			s.StartTLS()
+			defer s.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 20)
+			for range cap(ended) {
+				c := distantAt(t, s.URL, s, room, "hostile")
+				go func() { ended <- getPod(ctx, c) }()
+			}
+			if err := <-ended; err == nil || !strings.Contains(err.Error(), errNoRoom.Error()) {
+				t.Fatalf("got %v", err)
+			}
+			quiet, _ := distant(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if r.URL.Path == "/api/v1" {
+					_, _ = w.Write([]byte(pods))
+					return
+				}
+				_, _ = fmt.Fprintf(w, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","annotations":{"x":%q}}}`, strings.Repeat("x", 8<<20))
+			})
+			quiet.http.Transport.(*gate).room = room
+			for range 5 {
+				if err := getPod(t.Context(), quiet); err != nil {
+					t.Error(err)
+				}
+			}
+			cancel()
+			for range cap(ended) - 1 {
+				<-ended
+			}
+			if room.held != 0 || len(room.answers) > 0 {
+				t.Errorf("%d bytes are held, by %d answers", room.held, len(room.answers))
+			}
+		})
 	}
 }

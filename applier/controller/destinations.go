@@ -51,6 +51,7 @@ type destination struct {
 type destinations struct {
 	userAgent string
 	home      *share.Share
+	room      cluster.Room // of the answers of all clusters; a namespace owns those of its Secrets
 
 	mu sync.Mutex
 	// run runs a destination until it is closed; see [controller.runShared]. It isn't
@@ -77,7 +78,7 @@ func (s *destinations) get(namespace string, ref v1alpha1.SecretKeyReference, da
 		return nil, err
 	}
 	config.UserAgent = s.userAgent
-	client, err := cluster.NewDistant(config, "of Secret "+ref.Name)
+	client, err := cluster.NewDistant(config, "of Secret "+ref.Name, &s.room, namespace)
 	if err != nil {
 		return nil, errors.New("it can't be used") // the error may quote it
 	}
