@@ -28,8 +28,7 @@ var (
 // scrub removes from a server's text what looks like a credential: the users and queries of
 // addresses, values with names such as token, and long words with digits.
 func scrub(text string) string {
-	text = schemes().ReplaceAllString(text, "$1 "+redacted)
-	text = named().ReplaceAllString(text, "${1}"+redacted)
+	text = passwords(text)
 	var clean strings.Builder
 	rest := text
 	for _, at := range addresses().FindAllString(text, -1) {
@@ -40,6 +39,11 @@ func scrub(text string) string {
 	}
 	clean.WriteString(words(rest))
 	return clean.String()
+}
+
+// passwords removes from a text what its words name as a credential.
+func passwords(text string) string {
+	return named().ReplaceAllString(schemes().ReplaceAllString(text, "$1 "+redacted), "${1}"+redacted)
 }
 
 // words removes words that are too long, and too mixed, for a language.
@@ -73,6 +77,10 @@ func excerpt(body []byte) string {
 // Excerpt returns the beginning of a text of a program for people, without what looks like a
 // secret.
 func Excerpt(text string) string { return source.OneLine(scrub(text), maxExcerpt) }
+
+// Message returns a text of Pequod's own program in a Pod as a status may have it, without what its words name as a
+// credential. Its digests stay.
+func Message(text string) string { return source.OneLine(passwords(text), v1alpha1.MaxMessage) }
 
 // messages returns the texts of a message: a string, or, as GitLab has them, lists by field.
 func messages(value any) []string {

@@ -331,6 +331,7 @@ func TestTerraformRefused(t *testing.T) {
 		"syntax":     {`{inline: {main.tf.json: "{\n  \"variable\": {\"size\": {}},\n  \"output\": }"}}`, "", "RunFailed", "main.tf.json:3:"},
 		"undeclared": {`{inline: {main.tf.json: "{\"output\": {\"a\": {\"value\": \"1\"}}}"}}`, "", "RunFailed", "Value for undeclared variable"},
 		"required":   {`{inline: {main.tf.json: "{\"variable\": {\"size\": {}, \"more\": {}}}"}}`, "", "RunFailed", "No value for required variable"},
+		"quoting":    {`{inline: {main.tf.json: "{\"variable\": {\"size\": {}, \"password=hunter2\": {}}}"}}`, "", "RunFailed", "No value for required variable: password=[redacted]"},
 		"files":      {`{configMapRef: {name: notes}}`, "", "RunFailed", "the source has no file in the root module"},
 		"twice":      {good, "    varsFromSecretRef: {name: twice}", "RunFailed", "the variable size is in terraform.vars and in the Secret twice"},
 		"dashed":     {good, "    varsFromSecretRef: {name: dashed}", "RunFailed", "the Secret dashed: a-b can't be the name of a variable"},

@@ -19,6 +19,7 @@ func churned(t *testing.T, graphs int) chaos.Subject {
 	c, account := installed.Install(t)
 	seed := uint64(time.Now().UnixNano())
 	changes := churn.New(t, c, graphs, seed)
+	changes.Patience = chaos.Patience
 	client, err := kubernetes.NewForConfig(account)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ func busy(t *testing.T, instances int) chaos.Subject {
 	c, account := deployed.Install(t)
 	seed := uint64(time.Now().UnixNano())
 	changes := fleet.New(t, c, process.Namespace, instances, seed)
+	changes.Patience = chaos.Patience
 	return chaos.Subject{
 		Program: deployed, Cluster: c, Account: account, Changes: changes, Seed: seed,
 		// Objects that leave a graph go at once, so that the end can be checked.

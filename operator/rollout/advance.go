@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -160,7 +161,7 @@ func (r *run) halted() bool {
 	}
 	message := first.Message
 	if reason == v1alpha1.HaltDeadlineExceeded {
-		message = "not ready within " + r.deadline().String()
+		message = strings.TrimSuffix("not ready within "+r.deadline().String()+": "+message, ": ")
 	}
 	r.halt(reason, first, fmt.Sprintf("batch %d of %d: %d of %d instances with the new version failed: %s: %s",
 		r.state.Batch, len(r.batches), n, len(r.updated), first.name(), cmp.Or(message, "failed")))

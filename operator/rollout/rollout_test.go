@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,10 +160,14 @@ func TestHaltWhen(t *testing.T) {
 		HaltWhen: &v1alpha1.RolloutHalt{FailedInstances: &share, ProgressDeadline: &metav1.Duration{Duration: time.Minute}},
 	})
 	w.outcome = func(in *Instance, digest string) (bool, bool) {
+		in.Message = "ApplyFailed: quota exceeded"
 		return in.Name != "i002" && in.Name != "i006" && in.Name != "i007", false
 	}
 	began := w.now
 	s := w.run()
+	if want := "shop/i002: not ready within 1m0s: ApplyFailed: quota exceeded"; !strings.HasSuffix(s.Message, want) {
+		t.Errorf("%q; want %q at its end", s.Message, want)
+	}
 	// One of five is 20 %.
 	if s.Phase != v1alpha1.RolloutHalted || s.HaltedReason != v1alpha1.HaltDeadlineExceeded || s.HaltedInstance != "shop/i002" || len(w.changes) != 5 || w.now.Sub(began) != time.Minute {
 		t.Fatalf("after %s: %+v", w.now.Sub(began), s)

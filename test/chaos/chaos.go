@@ -51,6 +51,11 @@ type Subject struct {
 	Looked func(context.Context, *process.Process) error
 }
 
+// Patience bounds how long the desired state may take. If a fifth of all requests fail, a graph's deletion, which begins
+// with six reads, fails ten times in a row in one of twenty cases, with pauses of up to a minute. Kubernetes' garbage
+// collector pauses for minutes if kinds come and go while it lists them.
+const Patience = 10 * time.Minute
+
 // Soaks reports whether the tests run for long, in make soak.
 func Soaks() bool { return os.Getenv("PEQUOD_SOAK") != "" }
 

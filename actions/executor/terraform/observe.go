@@ -40,7 +40,7 @@ func (e *Executor) ended(ctx context.Context, run executor.Run, name string, las
 	switch o.State {
 	case v1alpha1.RunFailed:
 		if end := last.End; end != nil && end.Message != "" {
-			o.Message = source.OneLine(end.Message, v1alpha1.MaxMessage)
+			o.Message = executor.Message(end.Message)
 			o.Permanent = o.Permanent || end.ExitCode == runner.ExitPermanent
 		}
 	case v1alpha1.RunSucceeded:
