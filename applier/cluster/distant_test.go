@@ -161,8 +161,13 @@ func TestRoom(t *testing.T) {
 				c := distantAt(t, s.URL, s, room, "hostile")
 				go func() { ended <- getPod(ctx, c) }()
 			}
-			if err := <-ended; err == nil || !strings.Contains(err.Error(), errNoRoom.Error()) {
-				t.Fatalf("got %v", err)
+			select {
+			case err := <-ended:
+				if err == nil || !strings.Contains(err.Error(), errNoRoom.Error()) {
+					t.Fatalf("got %v", err)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("no answer is given up")
 			}
 			quiet, _ := distant(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/json")

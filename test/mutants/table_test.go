@@ -106,6 +106,8 @@ var mutants = []mutant{
 		`server.Scheme != "https" || `, ``},
 	{"delay the graphs", "applier/cluster", "TestDistantIsAway", "applier/cluster/distant.go",
 		`if now.Before(g.shut) {`, `if false {`},
+	{"delay the graphs", "applier/cluster", "TestRoom", "applier/cluster/room.go",
+		`for r.held > maxRoom {`, `for false {`},
 	{"delay the graphs", "applier/controller/share", "TestPoolLeavesRoomForNamespaces", "applier/controller/share/pool.go",
 		`func portion(free int) int { return max(free*3/4, 1) }`, `func portion(free int) int { return max(free, 1) }`},
 	{"use up the applier's time or memory by expressions", "api/graph", "TestBudget", "api/graph/budget.go",
