@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pequod-io/pequod/internal/jsonlimit"
+
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -57,6 +59,10 @@ func TestReleaseIsBounded(t *testing.T) {
 	bomb := `{"manifest": "` + strings.Repeat(" ", releaseLimit) + `"}`
 	if _, err := decodeRelease(secretOf(t, bomb)); err == nil || err.Error() != "is larger than 32 MiB" {
 		t.Errorf("error %v", err)
+	}
+	hooks := `{"hooks": [` + strings.Repeat("{},", jsonlimit.Document.Values) + `{}]}`
+	if _, err := decodeRelease(secretOf(t, hooks)); err == nil || err.Error() != "it has more than 200000 values" {
+		t.Errorf("got %v", err)
 	}
 	release, err := decodeRelease(secretOf(t, `{"manifest": "a: b"}`))
 	if err != nil || release.Manifest != "a: b" {

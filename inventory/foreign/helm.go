@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/cli-utils/pkg/object"
+
+	"github.com/pequod-io/pequod/internal/jsonlimit"
 )
 
 // releaseLimit is the largest decompressed release that is read, in bytes. A Secret
@@ -129,6 +131,9 @@ func decodeRelease(stored *unstructured.Unstructured) (*helmRelease, error) {
 		}
 	}
 	release := &helmRelease{}
+	if err := jsonlimit.Check(data, jsonlimit.Document); err != nil {
+		return nil, err
+	}
 	return release, json.Unmarshal(data, release)
 }
 
