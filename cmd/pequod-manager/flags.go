@@ -96,7 +96,7 @@ func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
 	o.artifacts.addFlags(fs)
 	fs.DurationVar(&o.evaluation.timeout, "eval-timeout", 10*time.Second, "limit of the CPU time for evaluating one instance or module; by the clock it is ten times as long")
 	fs.IntVar(&o.evaluation.memory, "eval-memory", 512, "memory limit of each process that evaluates, in MiB; fewer evaluate at a time if the memory limit of the container, $"+memoryLimit+", is smaller than that of all")
-	fs.IntVar(&o.evaluation.processes, "eval-processes", 16, "maximum number of processes that evaluate; each Transform in use has one")
+	fs.IntVar(&o.evaluation.processes, "eval-processes", 64, "maximum number of processes that evaluate; each Transform in use has one, and two if its queue is long")
 }
 
 // check checks the values that can be wrong without a cluster, and sets the namespace.

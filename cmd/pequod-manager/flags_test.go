@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 		"artifact-total-quota":      "512",
 		"eval-timeout":              "10s",
 		"eval-memory":               "512",
-		"eval-processes":            "16",
+		"eval-processes":            "64",
 		"kubeconfig":                "",
 		"zap-log-level":             "info",
 		"zap-encoder":               "json",

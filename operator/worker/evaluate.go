@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,13 +24,69 @@ func (p *Pool) dispatch() {
 		return
 	}
 	for p.fits() {
-		pl := p.queue.next(time.Now(), func(pl *platform) bool {
-			return pl.process != nil || p.processes < p.options.Processes || p.idlest() != nil
-		})
+		pl, l := p.queue.next(time.Now(), p.laneOf)
 		if pl == nil {
-			return
+			break
 		}
-		p.begin(pl)
+		p.begin(pl, l)
+	}
+	// A process that no platform may take becomes one after a pause.
+	if p.queue.slots > 0 && !p.awaits && slices.ContainsFunc(p.queue.waiting, func(pl *platform) bool { return pl.failures == 0 }) {
+		p.awaits = true
+		p.dispatchAfter(pause)
+	}
+}
+
+// dispatchAfter calls dispatch after a while.
+func (p *Pool) dispatchAfter(wait time.Duration) {
+	time.AfterFunc(wait, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.awaits = false
+		p.dispatch()
+	})
+}
+
+// laneOf returns the lane in which a platform can evaluate a call, or nil. p.mu is held.
+func (p *Pool) laneOf(pl *platform) *lane {
+	l := pl.free()
+	switch {
+	case l == nil && pl.mayGrow() && p.room():
+		l = &lane{}
+		pl.lanes = append(pl.lanes[:1], l)
+	case l != nil && l.process == nil && !p.room() && p.taken(pl.calls[0].urgent) == nil:
+		return nil
+	}
+	return l
+}
+
+// evaluations returns the number of evaluations for which there is memory. p.mu is held.
+func (p *Pool) evaluations() uint64 {
+	n := uint64(p.options.Evaluations)
+	if p.options.Budget > 0 {
+		n = max(1, min(n, p.options.Budget/p.options.Memory))
+	}
+	return n
+}
+
+// newProcess is the memory of a process that has loaded a small module, in bytes.
+const newProcess = 16 << 20
+
+// room reports whether there may be another process, beside as many evaluations as there may be. p.mu is held.
+func (p *Pool) room() bool {
+	switch n := p.evaluations(); {
+	case p.processes >= p.options.Processes:
+		return false
+	case p.options.Budget == 0 || uint64(p.processes) < n:
+		return true
+	default:
+		used := n*p.options.Memory + newProcess
+		for _, pl := range p.platforms {
+			for _, l := range pl.lanes {
+				used += l.memory
+			}
+		}
+		return used <= p.options.Budget
 	}
 }
 
@@ -37,8 +94,10 @@ func (p *Pool) dispatch() {
 func (p *Pool) fits() bool {
 	busy := uint64(0)
 	for _, pl := range p.platforms {
-		if pl.busy {
-			busy++
+		for _, l := range pl.lanes {
+			if l.busy {
+				busy++
+			}
 		}
 	}
 	return p.options.Budget == 0 || busy == 0 || (busy+1)*p.options.Memory <= p.options.Budget
@@ -50,14 +109,15 @@ func (p *Pool) makeRoom() {
 	for p.options.Budget > 0 {
 		used := uint64(0)
 		for _, pl := range p.platforms {
-			switch {
-			case pl.busy:
-				used += p.options.Memory
-			case pl.process != nil:
-				used += pl.process.resident()
+			for _, l := range pl.lanes {
+				if l.busy {
+					used += p.options.Memory
+				} else {
+					used += l.memory
+				}
 			}
 		}
-		idle := p.idlest()
+		idle := p.taken(true)
 		if used <= p.options.Budget || idle == nil {
 			return
 		}
@@ -65,51 +125,60 @@ func (p *Pool) makeRoom() {
 	}
 }
 
-// idlest returns the platform whose process has been idle for the longest time, or nil.
-func (p *Pool) idlest() *platform {
-	var found *platform
+// taken returns the lane whose process has been without an evaluation for the longest time, or nil. A platform keeps
+// its processes for a quantum, or until a pause, unless they are needed urgently. p.mu is held.
+func (p *Pool) taken(urgently bool) *lane {
+	var found *lane
+	now := time.Now()
 	for _, pl := range p.platforms {
-		if pl.process != nil && !pl.busy && (found == nil || pl.idleSince.Before(found.idleSince)) {
-			found = pl
+		for _, l := range pl.lanes {
+			if l.process != nil && !l.busy && (found == nil || l.idleSince.Before(found.idleSince)) &&
+				(urgently || l.worked >= quantum || len(pl.calls) == 0 && now.Sub(l.idleSince) >= pause) {
+				found = l
+			}
 		}
 	}
 	return found
 }
 
-// begin begins the first call of a platform, which has a slot. p.mu is held.
-func (p *Pool) begin(pl *platform) {
+// begin begins the first call of a platform in a lane that has a slot. p.mu is held.
+func (p *Pool) begin(pl *platform, l *lane) {
 	c := pl.calls[0]
 	pl.calls = pl.calls[1:]
-	pl.busy = true
-	if pl.idle != nil {
-		pl.idle.Stop()
+	l.busy = true
+	if l.idle != nil {
+		l.idle.Stop()
 	}
-	if pl.process == nil {
-		if p.processes >= p.options.Processes {
-			p.endProcess(p.idlest())
+	if time.Since(l.idleSince) >= pause {
+		l.worked = 0
+	}
+	if l.process == nil {
+		if !p.room() {
+			p.endProcess(p.taken(c.urgent))
 		}
 		p.countProcesses(1)
-		pl.starting = true
+		l.starting = true
 	}
 	p.makeRoom()
+	p.queue.add(pl)
 	p.running.Go(func() {
 		long := time.AfterFunc(longEvaluation, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if pl.slot == ordinarySlot {
-				p.queue.release(pl)
+			if l.slot == ordinarySlot {
+				p.queue.release(l)
 				p.dispatch()
 			}
 		})
-		answer, err := p.evaluate(pl, c)
+		answer, err := p.evaluate(pl, l, c)
 		long.Stop()
-		c.done <- outcome{answer, p.finish(pl, c, answer, err)}
+		c.done <- outcome{answer, p.finish(pl, l, c, answer, err)}
 	})
 }
 
-// evaluate has a call answered by the process of a platform, which it starts if there is none.
-func (p *Pool) evaluate(pl *platform, c *call) (*protocol.Answer, error) {
-	process, err := p.processOf(pl)
+// evaluate has a call answered by the process of a lane, which it starts if there is none.
+func (p *Pool) evaluate(pl *platform, l *lane, c *call) (*protocol.Answer, error) {
+	process, err := p.processOf(pl, l)
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +187,12 @@ func (p *Pool) evaluate(pl *platform, c *call) (*protocol.Answer, error) {
 	return answer, p.explain(pl, process, answer, err, c.limit)
 }
 
-// processOf returns the process of a busy platform, with the platform loaded.
-func (p *Pool) processOf(pl *platform) (*process, error) {
+// processOf returns the process of a busy lane, with the platform loaded.
+func (p *Pool) processOf(pl *platform, l *lane) (*process, error) {
 	p.mu.Lock()
-	old := pl.process
-	pl.loaded = old != nil && old.alive()
-	loaded := pl.loaded
+	old := l.process
+	l.loaded = old != nil && old.alive()
+	loaded := l.loaded
 	p.mu.Unlock()
 	if loaded {
 		return old, nil
@@ -136,7 +205,7 @@ func (p *Pool) processOf(pl *platform) (*process, error) {
 		return nil, fmt.Errorf("platform %s: starting its evaluation process: %w", pl.key.name(), err)
 	}
 	p.mu.Lock()
-	pl.process, pl.starting = started, false
+	l.process, l.starting = started, false
 	if pl.gone != nil {
 		started.kill()
 	}
@@ -156,7 +225,7 @@ func (p *Pool) processOf(pl *platform) (*process, error) {
 		return nil, err
 	}
 	p.mu.Lock()
-	pl.loaded = true
+	l.loaded = true
 	p.mu.Unlock()
 	return started, nil
 }
@@ -215,37 +284,37 @@ func limitOf(reason string) Limit {
 
 // finish ends the turn of a platform and returns the error for the caller. After a failure, or
 // if the platform could not be loaded, its process ends, too.
-func (p *Pool) finish(pl *platform, c *call, answer *protocol.Answer, err error) error {
+func (p *Pool) finish(pl *platform, l *lane, c *call, answer *protocol.Answer, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queue.release(pl)
-	pl.busy = false
-	pl.idleSince = time.Now()
+	p.queue.release(l)
+	l.busy = false
+	l.idleSince = time.Now()
+	if !c.begun.IsZero() {
+		l.worked += l.idleSince.Sub(c.begun)
+	}
 	if c.request.Render != nil && !c.request.Render.CheckOnly && !c.begun.IsZero() && pl.gone == nil {
 		p.options.Metrics.Rendered(pl.key.name(), time.Since(c.begun), errorType(answer, err))
 	}
 	switch {
 	case pl.gone != nil:
-		p.drop(pl)
+		p.drop(l)
 		if err != nil { // of the process that was killed
 			err = pl.gone
 		}
 	case failed(err):
-		p.drop(pl)
+		p.drop(l)
 		wait := min(p.options.Backoff<<min(pl.failures, 10), maxBackoff)
 		pl.failures++
-		pl.retryAt = pl.idleSince.Add(wait)
-		time.AfterFunc(wait, func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.dispatch()
-		})
+		pl.retryAt = l.idleSince.Add(wait)
+		p.dispatchAfter(wait)
 		p.options.Metrics.Failed(pl.key.name(), errorType(nil, err))
-	case !pl.loaded:
-		p.drop(pl)
+	case !l.loaded:
+		p.drop(l)
 	default:
 		pl.failures = 0
-		p.endWhenIdle(pl)
+		l.memory = l.process.private()
+		p.endWhenIdle(l)
 	}
 	p.queue.add(pl)
 	p.dispatch()
@@ -259,23 +328,23 @@ func failed(err error) bool {
 	return errors.As(err, &limit) || errors.As(err, &failed)
 }
 
-// drop ends the process of a platform, or gives back its room. p.mu is held.
-func (p *Pool) drop(pl *platform) {
-	if pl.starting {
-		pl.starting = false
+// drop ends the process of a lane, or gives back its room. p.mu is held.
+func (p *Pool) drop(l *lane) {
+	if l.starting {
+		l.starting = false
 		p.countProcesses(-1)
 	}
-	p.endProcess(pl)
+	p.endProcess(l)
 }
 
-// endWhenIdle ends the process of a platform after a while. p.mu is held.
-func (p *Pool) endWhenIdle(pl *platform) {
-	process := pl.process
-	pl.idle = time.AfterFunc(p.options.Idle, func() {
+// endWhenIdle ends the process of a lane after a while. p.mu is held.
+func (p *Pool) endWhenIdle(l *lane) {
+	process := l.process
+	l.idle = time.AfterFunc(p.options.Idle, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if !pl.busy && pl.process == process && time.Since(pl.idleSince) >= p.options.Idle {
-			p.endProcess(pl)
+		if !l.busy && l.process == process && time.Since(l.idleSince) >= p.options.Idle {
+			p.endProcess(l)
 		}
 	})
 }

@@ -11,8 +11,10 @@ func (p *Pool) IDs() []int {
 	defer p.mu.Unlock()
 	var ids []int
 	for _, pl := range p.platforms {
-		if pl.process != nil {
-			ids = append(ids, pl.process.cmd.Process.Pid)
+		for _, l := range pl.lanes {
+			if l.process != nil {
+				ids = append(ids, l.process.cmd.Process.Pid)
+			}
 		}
 	}
 	return ids
@@ -23,7 +25,7 @@ func (p *Pool) Calls(key Key) (waiting int, busy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	pl := p.platforms[key]
-	return len(pl.calls), pl.busy
+	return len(pl.calls), pl.busy()
 }
 
 // Path returns the file of the sources with a digest.
@@ -34,7 +36,7 @@ func (p *Pool) Path(digest string) string { return p.store.path(digest) }
 func Turns(calls map[string]int, failed map[string]bool, order []string) []string {
 	q := &queue{slots: 1, suspects: true}
 	for _, name := range order {
-		p := &platform{key: Key{Digest: name}}
+		p := &platform{key: Key{Digest: name}, lanes: []*lane{{}}}
 		for range calls[name] {
 			p.push(&call{urgent: strings.HasPrefix(name, "urgent")})
 		}
@@ -45,13 +47,13 @@ func Turns(calls map[string]int, failed map[string]bool, order []string) []strin
 	}
 	var turns []string
 	for {
-		p := q.next(time.Time{}, func(*platform) bool { return true })
+		p, l := q.next(time.Time{}, (*platform).free)
 		if p == nil {
 			return turns
 		}
 		turns = append(turns, p.key.Digest)
 		p.calls = p.calls[1:]
-		q.release(p)
+		q.release(l)
 		q.add(p)
 	}
 }

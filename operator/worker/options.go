@@ -34,7 +34,8 @@ type Options struct {
 	// is exceeded. One evaluation is always possible. 0 means no limit.
 	Budget uint64
 	// Processes is the greatest number of processes. If another one is needed, the one that
-	// has been idle for the longest time ends. The default is 16.
+	// has been idle for the longest time ends, but not while its platform has evaluations, for half a
+	// second of them. The default is 64.
 	Processes int
 	// Evaluations is the greatest number of evaluations at a time. The default is that of
 	// processors.
@@ -61,7 +62,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Clock, 10*o.Timeout)
 	setDefault(&o.Grace, 5*time.Second)
 	setDefault(&o.Memory, 1<<30)
-	setDefault(&o.Processes, 16)
+	setDefault(&o.Processes, 64)
 	setDefault(&o.Evaluations, runtime.GOMAXPROCS(0))
 	setDefault(&o.Idle, 5*time.Minute)
 	setDefault(&o.Backoff, 500*time.Millisecond)

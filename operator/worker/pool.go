@@ -24,7 +24,8 @@ type Pool struct {
 	mu        sync.Mutex // guards what follows, and the fields of platforms
 	platforms map[Key]*platform
 	queue     queue
-	processes int // the number of processes that exist or are about to start
+	processes int  // the number of processes that exist or are about to start
+	awaits    bool // dispatch will be called after a pause
 	closed    bool
 	running   sync.WaitGroup // evaluations, and processes that end
 }
@@ -128,7 +129,7 @@ func (p *Pool) add(key Key) error {
 	n, oldest := 0, (*platform)(nil)
 	for other, pl := range p.platforms {
 		if other.Transform == key.Transform {
-			if n++; !pl.busy && len(pl.calls) == 0 && (oldest == nil || pl.used.Before(oldest.used)) {
+			if n++; !pl.busy() && len(pl.calls) == 0 && (oldest == nil || pl.used.Before(oldest.used)) {
 				oldest = pl
 			}
 		}
@@ -136,7 +137,7 @@ func (p *Pool) add(key Key) error {
 	if n >= maxContents && oldest != nil {
 		p.forget(oldest, ErrNotLoaded)
 	}
-	p.platforms[key] = &platform{key: key, used: time.Now()}
+	p.platforms[key] = &platform{key: key, used: time.Now(), lanes: []*lane{{}}}
 	return nil
 }
 
@@ -161,12 +162,13 @@ func (p *Pool) forget(pl *platform, err error) {
 	}
 	pl.calls = nil
 	p.queue.remove(pl)
-	if pl.busy {
-		if pl.process != nil {
-			pl.process.kill() // the evaluation fails
+	for _, l := range pl.lanes {
+		switch {
+		case !l.busy:
+			p.endProcess(l)
+		case l.process != nil:
+			l.process.kill() // the evaluation fails
 		}
-	} else {
-		p.endProcess(pl)
 	}
 	for key := range p.platforms {
 		if key.Digest == pl.key.Digest {
@@ -176,16 +178,16 @@ func (p *Pool) forget(pl *platform, err error) {
 	p.store.remove(pl.key.Digest)
 }
 
-// endProcess ends the process of a platform that is not busy. p.mu is held.
-func (p *Pool) endProcess(pl *platform) {
-	if pl.idle != nil {
-		pl.idle.Stop()
+// endProcess ends the process of a lane that is not busy. p.mu is held.
+func (p *Pool) endProcess(l *lane) {
+	if l.idle != nil {
+		l.idle.Stop()
 	}
-	if pl.process == nil {
+	if l.process == nil {
 		return
 	}
-	p.running.Go(pl.process.end)
-	pl.process = nil
+	p.running.Go(l.process.end)
+	l.process, l.worked, l.memory = nil, 0, 0
 	p.countProcesses(-1)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,10 +81,10 @@ func eventually(t *testing.T, f func() error) {
 
 // counts records metrics.
 type counts struct {
-	mu        sync.Mutex
-	most, now int
-	rendered  map[string]int
-	failed    map[string]int
+	mu                sync.Mutex
+	most, now, starts int
+	rendered          map[string]int
+	failed            map[string]int
 }
 
 func (c *counts) Rendered(platform string, _ time.Duration, errorType string) {
@@ -98,6 +99,9 @@ func (c *counts) Rendered(platform string, _ time.Duration, errorType string) {
 func (c *counts) Processes(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if n > c.now {
+		c.starts++
+	}
 	c.now = n
 	c.most = max(c.most, n)
 }
@@ -113,14 +117,17 @@ func (c *counts) Failed(platform, errorType string) {
 
 func (c *counts) Forgotten(string) {}
 
-// TestProcesses uses more platforms than there may be processes.
+// TestProcesses uses more platforms than there may be processes. A platform keeps its process for a while, although
+// the others wait for it, and its queue is often empty.
 func TestProcesses(t *testing.T) {
 	metrics := &counts{}
 	pool := newPool(t, "worker", worker.Options{Timeout: time.Minute, Evaluations: 2, Processes: 3, Metrics: metrics})
 	var all sync.WaitGroup
+	loaded := make(chan struct{})
 	for i := range 6 {
 		key, _ := load(t, pool, fmt.Sprintf("shop-%d", i), inlined(hostile))
 		all.Go(func() {
+			<-loaded
 			for n := range 20 {
 				if err := fine(t.Context(), pool, key, n); err != nil {
 					t.Error(err)
@@ -128,9 +135,14 @@ func TestProcesses(t *testing.T) {
 			}
 		})
 	}
+	close(loaded)
 	all.Wait()
 	if metrics.most != 3 {
 		t.Errorf("there were up to %d processes; want 3", metrics.most)
+	}
+	// Six for loading, and six to twelve for rendering; more if it takes longer than a quantum.
+	if metrics.starts > 40 {
+		t.Errorf("%d processes were started for 126 evaluations", metrics.starts)
 	}
 	want := map[string]int{}
 	for i := range 6 {
@@ -139,6 +151,38 @@ func TestProcesses(t *testing.T) {
 	if diff := cmp.Diff(want, metrics.rendered); diff != "" {
 		t.Errorf("renderings:\n%s", diff)
 	}
+}
+
+// TestLongQueue has a platform with more evaluations than a process does, and one with few.
+func TestLongQueue(t *testing.T) {
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Minute, Evaluations: 2})
+	long, _ := load(t, pool, "long", inlined(hostile))
+	short, _ := load(t, pool, "short", inlined(hostile))
+	var grown atomic.Bool
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for n := 0; n < 20_000 && !grown.Load() && !t.Failed(); n++ {
+				if err := fine(t.Context(), pool, long, i); err != nil {
+					t.Error(err)
+				}
+				if len(pool.IDs()) > 2 {
+					grown.Store(true)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if !grown.Load() {
+		t.Error("the long queue has one process")
+	}
+	pool.Forget(long.Transform)
+	for n := range 50 {
+		if err := fine(t.Context(), pool, short, n); err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, func() error { return processes(pool, 1) })
 }
 
 // TestForget checks that nothing of a Transform is left, and that its calls fail.

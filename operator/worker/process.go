@@ -178,16 +178,16 @@ func (p *process) explain(err error) error {
 	return fmt.Errorf("evaluation process: %w", err)
 }
 
-// resident returns the memory that the process has, in bytes, or 0 where the system doesn't tell; see
-// proc_pid_statm(5).
-func (p *process) resident() uint64 {
+// private returns the memory that the process has and shares with no other, in bytes, or 0 where the system doesn't
+// tell; see proc_pid_statm(5). The program itself is shared.
+func (p *process) private() uint64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
-	var size, pages uint64
-	if _, err := fmt.Sscan(string(data), &size, &pages); err != nil {
+	var size, resident, shared uint64
+	if _, err := fmt.Sscan(string(data), &size, &resident, &shared); err != nil {
 		return 0
 	}
-	return pages * uint64(os.Getpagesize())
+	return (resident - min(shared, resident)) * uint64(os.Getpagesize())
 }

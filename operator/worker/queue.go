@@ -15,15 +15,15 @@ import (
 type queue struct {
 	slots    int  // ordinary slots that are free
 	suspects bool // the slot of platforms that have failed is free
-	// waiting are the platforms with calls that are not busy, in the order of their turns.
+	// waiting are the platforms with calls and with a lane for them, in the order of their turns.
 	waiting []*platform
 }
 
-// add adds a platform at the end, unless it is busy or has no calls. With an urgent call, the
+// add adds a platform at the end, unless it has no calls or no lane for another one. With an urgent call, the
 // platform is put before those that have none. One that is in the queue keeps its place or
 // gets a better one.
 func (q *queue) add(p *platform) {
-	if p.busy || len(p.calls) == 0 {
+	if len(p.calls) == 0 || p.free() == nil && !p.mayGrow() {
 		return
 	}
 	if p.calls[0].urgent {
@@ -43,35 +43,36 @@ func (q *queue) remove(p *platform) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(w *platform) bool { return w == p })
 }
 
-// next removes the next platform that may evaluate now and can, and takes its slot. It
-// returns nil if there is none.
-func (q *queue) next(now time.Time, can func(*platform) bool) *platform {
+// next removes the next platform that may evaluate now, and takes a slot for it. in returns the lane in which the
+// platform can evaluate, or nil. next returns nil if there is none.
+func (q *queue) next(now time.Time, in func(*platform) *lane) (*platform, *lane) {
 	for i, p := range q.waiting {
-		if now.Before(p.retryAt) || !can(p) {
+		if now.Before(p.retryAt) || p.failures > 0 && !q.suspects || p.failures == 0 && q.slots == 0 {
 			continue
 		}
-		switch {
-		case p.failures > 0 && q.suspects:
-			p.slot, q.suspects = suspectSlot, false
-		case p.failures == 0 && q.slots > 0:
-			p.slot = ordinarySlot
-			q.slots--
-		default:
+		l := in(p)
+		if l == nil {
 			continue
+		}
+		if p.failures > 0 {
+			l.slot, q.suspects = suspectSlot, false
+		} else {
+			l.slot = ordinarySlot
+			q.slots--
 		}
 		q.waiting = slices.Delete(q.waiting, i, i+1)
-		return p
+		return p, l
 	}
-	return nil
+	return nil, nil
 }
 
-// release gives the slot of a platform back. It may be called again.
-func (q *queue) release(p *platform) {
-	switch p.slot {
+// release gives the slot of a lane back. It may be called again.
+func (q *queue) release(l *lane) {
+	switch l.slot {
 	case ordinarySlot:
 		q.slots++
 	case suspectSlot:
 		q.suspects = true
 	}
-	p.slot = noSlot
+	l.slot = noSlot
 }
