@@ -62,7 +62,7 @@ func TestUIDOfCluster(t *testing.T) {
 		}))
 		config := &rest.Config{Host: s.URL, Timeout: time.Minute}
 		config.CAData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-		client, err := cluster.NewDistant(config, "of Secret prod")
+		client, err := cluster.NewDistant(config, "of Secret prod", &cluster.Room{}, "shop")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,6 +80,7 @@ func (p *Pool) room() bool {
 	case p.options.Budget == 0 || uint64(p.processes) < n:
 		return true
 	default:
+		p.measure()
 		used := n*p.options.Memory + newProcess
 		for _, pl := range p.platforms {
 			for _, l := range pl.lanes {
@@ -106,7 +107,7 @@ func (p *Pool) fits() bool {
 // makeRoom ends processes without an evaluation until there is room for all evaluations. p.mu is
 // held.
 func (p *Pool) makeRoom() {
-	for p.options.Budget > 0 {
+	for measured := false; p.options.Budget > 0; measured = true {
 		used := uint64(0)
 		for _, pl := range p.platforms {
 			for _, l := range pl.lanes {
@@ -118,10 +119,25 @@ func (p *Pool) makeRoom() {
 			}
 		}
 		idle := p.taken(true)
-		if used <= p.options.Budget || idle == nil {
+		switch {
+		case used <= p.options.Budget || idle == nil:
 			return
+		case measured:
+			p.endProcess(idle)
+		default:
+			p.measure()
 		}
-		p.endProcess(idle)
+	}
+}
+
+// measure reads the memory of processes without an evaluation, which give it back after some seconds. p.mu is held.
+func (p *Pool) measure() {
+	for _, pl := range p.platforms {
+		for _, l := range pl.lanes {
+			if l.process != nil && !l.busy {
+				l.memory = l.process.private()
+			}
+		}
 	}
 }
 

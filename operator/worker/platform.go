@@ -41,7 +41,7 @@ type lane struct {
 	idleSince time.Time
 	// worked is the time of the evaluations of the process, without a pause between them.
 	worked time.Duration
-	// memory is what the process had alone after its last evaluation, in bytes.
+	// memory is what the process had alone when it was measured last, in bytes.
 	memory uint64
 }
 
