@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/runs"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -37,7 +38,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		}
 		r.Metrics.Reconciled(outcome, r.Now().Sub(began))
 	}()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(identity.Once(ctx), timeout)
 	defer cancel()
 	waits := false
 	defer func() { r.places.leave(req.NamespacedName, waits) }()

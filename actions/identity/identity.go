@@ -9,6 +9,7 @@ package identity
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,8 +94,41 @@ func (a *Accounts) Client(namespace, account string) (*Client, error) {
 	}, nil
 }
 
-// Secret returns the data of a Secret.
+// reads are the Secrets that were read in a context of [Once], by namespace, account and name.
+type reads struct {
+	mu sync.Mutex
+	of map[[3]string]map[string][]byte
+}
+
+// readsKey is the key of the reads of a context.
+type readsKey struct{}
+
+// Once returns a context in which [Accounts.Secret] reads each Secret once. It is for one reconciliation.
+func Once(ctx context.Context) context.Context {
+	return context.WithValue(ctx, readsKey{}, &reads{of: map[[3]string]map[string][]byte{}})
+}
+
+// Secret returns the data of a Secret, which the caller doesn't change.
 func (a *Accounts) Secret(ctx context.Context, namespace, account, name string) (map[string][]byte, error) {
+	r, ok := ctx.Value(readsKey{}).(*reads)
+	if !ok {
+		return a.read(ctx, namespace, account, name)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := [3]string{namespace, account, name}
+	if data, ok := r.of[key]; ok {
+		return data, nil
+	}
+	data, err := a.read(ctx, namespace, account, name)
+	if err == nil {
+		r.of[key] = data
+	}
+	return data, err
+}
+
+// read reads the data of a Secret.
+func (a *Accounts) read(ctx context.Context, namespace, account, name string) (map[string][]byte, error) {
 	client, err := a.Client(namespace, account)
 	if err != nil {
 		return nil, err

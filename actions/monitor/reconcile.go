@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
@@ -36,6 +37,7 @@ const maxResult = 1000
 
 // Reconcile takes the results of polls and reactions, and begins those that are due.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	ctx = identity.Once(ctx)
 	m := &v1alpha1.Monitor{}
 	err := r.client.Get(ctx, req.NamespacedName, m)
 	if apierrors.IsNotFound(err) || err == nil && !m.DeletionTimestamp.IsZero() {
