@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,6 +37,7 @@ type places struct {
 type waiter struct {
 	action types.NamespacedName
 	server string
+	since  time.Time
 }
 
 func newPlaces(wake func(types.NamespacedName)) *places {
@@ -58,12 +60,24 @@ func (p *places) enter(action types.NamespacedName, server string) bool {
 		p.waiting[at].server = server
 		return false
 	case !p.open(action.Namespace, server):
-		p.waiting = append(p.waiting, waiter{action, server})
+		p.waiting = append(p.waiting, waiter{action, server, time.Now()})
 		return false
 	default:
 		p.take(action, server)
 	}
 	return true
+}
+
+// waited returns how long an Action has been waiting.
+func (p *places) waited(action types.NamespacedName) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.waiting {
+		if w.action == action {
+			return time.Since(w.since)
+		}
+	}
+	return 0
 }
 
 // leave gives up the place of an Action, and gives it to one that waits. An Action that waits is

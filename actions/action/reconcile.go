@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -72,7 +73,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		s.asked(a.Annotations[v1alpha1.AnnotationObserveRequestedAt])
 		step := runs.Next(s.goal, &a.Status, s.poll(), s.now)
 		if waits = !s.enter(step); waits {
-			return reconcile.Result{}, nil // until another Action leaves the server
+			return s.wait(ctx)
 		}
 		// A run that was recorded is begun at once. In the queue it would wait behind all other Actions, and
 		// a run is only known to be unsent for freshFor.
@@ -86,6 +87,23 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 func (s *session) enter(step runs.Step) bool {
 	server, outside := s.server(step)
 	return !outside || s.places.enter(client.ObjectKeyFromObject(s.a), server)
+}
+
+// sayAfter is how long an Action waits for a place at a server before its status says so.
+const sayAfter = 10 * time.Second
+
+// wait waits until another Action leaves the server. If nothing has been said about the spec, it is said why.
+func (s *session) wait(ctx context.Context) (reconcile.Result, error) {
+	if s.a.Status.ObservedGeneration == s.goal.Generation || s.goal.Deleting {
+		return reconcile.Result{}, nil
+	}
+	if left := sayAfter - s.places.waited(client.ObjectKeyFromObject(s.a)); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	s.next.ObservedGeneration = s.goal.Generation
+	s.progressing(reasonWaitingForServer, fmt.Sprintf("the run waits for other Actions: at most %d are at one server, and %d at all", perServer, atServers))
+	_, err := s.store(ctx)
+	return reconcile.Result{}, err
 }
 
 // server returns the server of a step, and whether it has one. The server of a run that is recorded is that

@@ -18,6 +18,7 @@ const (
 	reasonSucceeded          = "RunSucceeded"
 	reasonRunning            = "RunInProgress"
 	reasonWaitingForApproval = "WaitingForApproval"
+	reasonWaitingForServer   = "WaitingForServer"
 	reasonRetrying           = "RetryScheduled"
 	reasonPaused             = "Paused"
 	reasonInvalid            = "InvalidAction"

@@ -117,6 +117,23 @@ func TestHangingServers(t *testing.T) {
 		e.action(t, fmt.Sprint("a", i), fmt.Sprint(i), "")
 	}
 	e.succeeded(t, healthy)
+	// Those that wait say so, until they have a place.
+	actions, waited := e.Await(t, "platform.pequod.io/v1alpha1", "Action", other), map[string]bool{}
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		list, err := actions.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, a := range list.Items {
+			if strings.Contains(fmt.Sprint(a.Object["status"]), "WaitingForServer") {
+				waited[a.GetName()] = true
+			}
+		}
+		if len(waited) < servers {
+			return fmt.Errorf("%d Actions wait; want %d", len(waited), servers)
+		}
+		return nil
+	})
 	mu.Lock()
 	defer mu.Unlock()
 	for server, n := range most {
