@@ -1,11 +1,10 @@
 package review
 
 import (
-	"slices"
-
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/review/layout"
 )
 
 // MaxDrawn is the largest number of nodes that a drawing in a comment has. A reader can't
@@ -19,7 +18,7 @@ type Drawing struct {
 	// Others is the number of other instances that change alike.
 	Others int
 	Nodes  []Node
-	// Edges are between Nodes. From is applied before To.
+	// Edges are between Nodes, without those that others imply. From is applied before To.
 	Edges []Edge
 	// Hidden is the number of nodes of the graph that are left out: they don't change,
 	// and no neighbour of theirs does.
@@ -91,24 +90,29 @@ func (in *Instance) Drawing() Drawing {
 			d.Edges = append(d.Edges, Edge{From: from, To: to, Kind: e.Kind})
 		}
 	}
+	d.Edges, _ = layout.Reduce(len(d.Nodes), d.Edges, func(e Edge) layout.Edge { return layout.Edge{From: e.From, To: e.To} })
 	return d
 }
 
 // union returns the nodes and edges of two graphs, which may be nil. Those of after come
 // first, and then those that only before has.
 func union(before, after *v1alpha1.ResourceGraph) (nodes []graph.Node, edges []graph.Edge) {
+	type between struct{ node, needs string }
+	known, connected := map[string]bool{}, map[between]bool{}
 	for _, rg := range []*v1alpha1.ResourceGraph{after, before} {
 		if rg == nil {
 			continue
 		}
 		read := graph.Read(rg)
 		for _, n := range read.Nodes {
-			if !slices.ContainsFunc(nodes, func(m graph.Node) bool { return m.ID == n.ID }) {
+			if !known[n.ID] {
+				known[n.ID] = true
 				nodes = append(nodes, n)
 			}
 		}
 		for _, e := range read.Edges() {
-			if !slices.ContainsFunc(edges, func(f graph.Edge) bool { return f.Node == e.Node && f.Needs == e.Needs }) {
+			if b := (between{e.Node, e.Needs}); !connected[b] {
+				connected[b] = true
 				edges = append(edges, e)
 			}
 		}

@@ -4,7 +4,10 @@
 //
 // [Write] is the entry point. It makes a view of each graph (view.go), which all
 // formats print; each format has a file of its own (tree.go, mermaid.go, dot.go,
-// drawing.go). Arrows lead from a node to those that depend on it. The same graphs
+// drawing.go). Arrows lead from a node to those that depend on it. All formats
+// but JSON leave out the arrows that others imply: if b waits for a, and c for b, then
+// c waits for a, too. A graph with too many arrows for a drawing is replaced with a
+// sentence in SVG, HTML, Mermaid and DOT. The same graphs
 // yield the same bytes, and the output is valid in its language with any
 // characters in names. A tree reads:
 //

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/cli/style"
+	"github.com/pequod-io/pequod/review/drawing"
 )
 
 // writeDOT writes one digraph with a cluster for each graph. The nodes of a wave
@@ -14,6 +15,10 @@ func writeDOT(b *strings.Builder, views []view) {
 	b.WriteString("digraph pequod {\n  rankdir=TB;\n  node [shape=box];\n")
 	for i, v := range views {
 		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=%s;\n", i+1, style.DOTString(v.title()))
+		if v.tooLarge {
+			fmt.Fprintf(b, "    g%dn1 [label=%s];\n  }\n", i+1, style.DOTString(drawing.TooLarge(len(v.Nodes), len(v.arrows)), instead))
+			continue
+		}
 		for _, wave := range v.Waves {
 			b.WriteString("    {\n      rank=same;\n")
 			for _, id := range wave {
@@ -27,7 +32,7 @@ func writeDOT(b *strings.Builder, views []view) {
 			}
 			b.WriteString("    }\n")
 		}
-		for _, e := range v.Edges {
+		for _, e := range v.arrows {
 			fmt.Fprintf(b, "    %s -> %s%s;\n", v.number(i, e.Needs), v.number(i, e.Node), dotStyle(e.Kind))
 		}
 		b.WriteString("  }\n")

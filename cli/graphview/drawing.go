@@ -14,7 +14,7 @@ import (
 
 // drawing returns the graph as package drawing takes it.
 func (v view) drawing() drawing.Graph {
-	d := drawing.Graph{Title: v.title()}
+	d := drawing.Graph{Title: v.title(), Instead: instead}
 	for _, n := range v.Nodes {
 		d.Nodes = append(d.Nodes, drawing.Node{Lines: n.label(), External: n.External})
 	}
@@ -45,8 +45,15 @@ func writeHTML(w io.Writer, views []view) error {
 		"shown":   func(s string) string { return source.Escape(s, "") },
 		"object":  func(n node) string { return source.Escape(n.object(), "") },
 		"traits":  func(n node) string { return source.Escape(strings.Join(n.traits(), ", "), "") },
-		"needs":   func(v view, n node) []string { return v.needs(n.ID) },
-		"count":   func(n int, noun string) string { return source.Count(n, noun) },
+		"needs": func(v view) map[string][]string {
+			return v.needs(func(e edge) string {
+				if e.Path == "" {
+					return source.Escape(e.Needs+suffix(e.Kind), "")
+				}
+				return source.Escape(fmt.Sprintf("%s%s in %s", e.Needs, suffix(e.Kind), e.Path), "")
+			})
+		},
+		"count": func(n int, noun string) string { return source.Count(n, noun) },
 	}
 	t, err := template.New("graphs").Funcs(functions).Parse(pageTemplate)
 	if err != nil {
@@ -64,20 +71,4 @@ func writeHTML(w io.Writer, views []view) error {
 		return err
 	}
 	return page.Write(w, page.Page{Title: source.Escape(title, ""), Style: drawing.Style, Body: template.HTML(body.String())})
-}
-
-// needs returns the dependencies of a node with their causes.
-func (v view) needs(id string) []string {
-	var needs []string
-	for _, e := range v.Edges {
-		if e.Node != id {
-			continue
-		}
-		text := e.Needs + suffix(e.Kind)
-		if e.Path != "" {
-			text += fmt.Sprintf(" in %s", e.Path)
-		}
-		needs = append(needs, source.Escape(text, ""))
-	}
-	return needs
 }

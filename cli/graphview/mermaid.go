@@ -16,6 +16,10 @@ func writeMermaid(b *strings.Builder, views []view) {
 	b.WriteString("flowchart TB\n")
 	for i, v := range views {
 		fmt.Fprintf(b, "  subgraph g%d[%s]\n", i+1, drawing.MermaidLabel(v.title()))
+		if v.tooLarge {
+			fmt.Fprintf(b, "    g%dn1[%s]\n  end\n", i+1, drawing.MermaidLabel(drawing.TooLarge(len(v.Nodes), len(v.arrows)), instead))
+			continue
+		}
 		for k, wave := range v.Waves {
 			fmt.Fprintf(b, "    subgraph g%dw%d[\"wave %d\"]\n", i+1, k+1, k+1)
 			for _, id := range wave {
@@ -30,7 +34,7 @@ func writeMermaid(b *strings.Builder, views []view) {
 			}
 			b.WriteString("    end\n")
 		}
-		for _, e := range v.Edges {
+		for _, e := range v.arrows {
 			fmt.Fprintf(b, "    %s %s %s\n", v.number(i, e.Needs), drawing.MermaidArrow(e.Kind), v.number(i, e.Node))
 		}
 		b.WriteString("  end\n")

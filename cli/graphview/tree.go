@@ -17,11 +17,7 @@ func writeTree(b *strings.Builder, views []view, width int) {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(b, "%s: %s, %s\n", v.title(), source.Count(len(v.Nodes), "node"), source.Count(len(v.Waves), "wave"))
-		// The dependencies by the id of the node that has them.
-		needs := map[string][]string{}
-		for _, e := range v.Edges {
-			needs[e.Node] = append(needs[e.Node], e.Needs+suffix(e.Kind))
-		}
+		needs := v.needs(func(e edge) string { return e.Needs + suffix(e.Kind) })
 		for i, wave := range v.Waves {
 			var rows []string
 			for _, id := range wave {
@@ -34,6 +30,19 @@ func writeTree(b *strings.Builder, views []view, width int) {
 			style.WriteBranches(b, fmt.Sprintf("wave %d", i+1), rows, width)
 		}
 	}
+}
+
+// needs returns the dependencies of the nodes that have some, as texts by the id of the
+// node. Of many it returns the first, and how many more there are.
+func (v view) needs(text func(edge) string) map[string][]string {
+	of := map[string][]string{}
+	for _, e := range v.arrows {
+		of[e.Node] = append(of[e.Node], text(e))
+	}
+	for id, needs := range of {
+		of[id] = style.First(needs)
+	}
+	return of
 }
 
 // suffix marks dependencies that the graph does not list: references in values, and

@@ -3,11 +3,13 @@ package graphview
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/jsonvalue"
+	"github.com/pequod-io/pequod/review/layout"
 )
 
 // Formats are the formats of [Write]. The first is the default.
@@ -60,7 +62,14 @@ type view struct {
 	Edges []edge `json:"edges"`
 
 	byID map[string]int // indexes in Nodes
+	// arrows are the edges that no others imply. All formats but JSON show only these.
+	arrows []edge
+	// tooLarge is set if a drawing would have too many steps.
+	tooLarge bool
 }
+
+// instead says where all of a graph is that is too large for a drawing.
+const instead = "-o json has all nodes and dependencies."
 
 // node is one node of a view.
 type node struct {
@@ -112,9 +121,15 @@ func newView(rg *v1alpha1.ResourceGraph) (view, error) {
 			v.Nodes[v.byID[id]].Wave = i + 1
 		}
 	}
-	for _, e := range g.Edges() {
+	edges := g.Edges()
+	v.Edges = slices.Grow(v.Edges, len(edges))
+	for _, e := range edges {
 		v.Edges = append(v.Edges, edge(e))
 	}
+	arrows, steps := layout.Reduce(len(v.Nodes), v.Edges, func(e edge) layout.Edge {
+		return layout.Edge{From: v.byID[e.Needs], To: v.byID[e.Node]}
+	})
+	v.arrows, v.tooLarge = arrows, steps > layout.MaxSteps
 	return v, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -135,6 +137,84 @@ func TestWriteIsWellFormed(t *testing.T) {
 			if !form.MatchString(strings.TrimSuffix(line, "\n")) {
 				t.Errorf("%s: %s", format, line)
 			}
+		}
+	}
+}
+
+// graphOf returns a graph of nodes that wait for others.
+func graphOf(nodes int, needs func(node int) []int) *v1alpha1.ResourceGraph {
+	rg := &v1alpha1.ResourceGraph{}
+	for i := range nodes {
+		n := v1alpha1.Node{ID: fmt.Sprint("n", i)}
+		n.Resource = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n%d"}}`, i)}
+		for _, k := range needs(i) {
+			n.Dependencies = append(n.Dependencies, fmt.Sprint("n", k))
+		}
+		rg.Spec.Graph.Nodes = append(rg.Spec.Graph.Nodes, n)
+	}
+	return rg
+}
+
+// arrows finds the arrows of each format.
+var arrows = map[string]string{"tree": "← n|, n", "mermaid": "-->", "dot": "->", "svg": "<title>n[0-9]+ waits for n", "html": "<div>n[0-9]+ in dependencies", "json": `"needs"`}
+
+// All formats but JSON leave out the same arrows: those that others imply.
+func TestImpliedArrows(t *testing.T) {
+	all := graphOf(40, func(node int) (needs []int) {
+		for i := range node {
+			needs = append(needs, i)
+		}
+		return needs
+	})
+	for format, arrow := range arrows {
+		var b strings.Builder
+		if err := Write(&b, format, 0, all); err != nil {
+			t.Fatal(err)
+		}
+		want := 39
+		if format == "json" {
+			want = 39 * 40 / 2
+		}
+		if got := len(regexp.MustCompile(arrow).FindAllString(b.String(), -1)); got != want {
+			t.Errorf("%s: %d arrows; want %d", format, got, want)
+		}
+	}
+}
+
+// A drawing that would be too large is replaced with a sentence. Texts have the first
+// dependencies of each node.
+func TestTooLarge(t *testing.T) {
+	const half = 230
+	bipartite := graphOf(2*half, func(node int) (needs []int) {
+		for i := range half {
+			if node >= half {
+				needs = append(needs, i)
+			}
+		}
+		return needs
+	})
+	for format, arrow := range arrows {
+		var b strings.Builder
+		if err := Write(&b, format, 0, bipartite); err != nil {
+			t.Fatal(err)
+		}
+		drawn := strings.Count(b.String(), "Too large for a drawing: 460 nodes with 52900 arrows.")
+		want := map[string]int{"mermaid": 0, "dot": 0, "svg": 0, "html": half * 50, "tree": half * 50, "json": half * half}[format]
+		if got := len(regexp.MustCompile(arrow).FindAllString(b.String(), -1)); got != want {
+			t.Errorf("%s: %d arrows; want %d", format, got, want)
+		}
+		switch format {
+		case "tree", "json":
+			if drawn > 0 {
+				t.Errorf("%s is no drawing", format)
+			}
+		default:
+			if drawn != 1 || !strings.Contains(b.String(), "-o json has all nodes and dependencies.") {
+				t.Errorf("%s: %d sentences", format, drawn)
+			}
+		}
+		if more := strings.Count(b.String(), "and 180 more"); (format == "tree" || format == "html") && more != half {
+			t.Errorf("%s: %d rows of %d are cut", format, more, half)
 		}
 	}
 }

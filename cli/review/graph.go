@@ -33,6 +33,11 @@ func newGraphCommand(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph -f FILENAME",
 		Short: "Show the waves, nodes, edges and readiness checks of graphs",
+		Long: `Show the waves, nodes, edges and readiness checks of graphs.
+
+Arrows lead from a node to those that wait for it. An arrow that others imply is
+left out: if b waits for a, and c for b, then c waits for a, too. Graphs with too many
+arrows for a drawing aren't drawn. -o json has all dependencies of any graph.`,
 		Example: `  pequod graph -f app.yaml
   pequod graph -f app.yaml -o svg > app.svg
   pequod graph -f app.yaml -o html > app.html
@@ -54,6 +59,7 @@ func (o *graphOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
+	defer boundGarbage()() // a drawing may be much larger than the graph
 	graphs := make([]*v1alpha1.ResourceGraph, len(given))
 	for i, g := range given {
 		graphs[i] = g.ResourceGraph

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -153,6 +154,51 @@ func TestWriteDOT(t *testing.T) {
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// An arrow that others imply is left out of DOT and of the wide tree. JSON has it.
+func TestImpliedArrow(t *testing.T) {
+	all := states()[:1]
+	inside := &all[0].Nodes[3]
+	inside.Needs = append(inside.Needs, "config") // the deployment waits for it, too
+	report := statusview.NewReport(all)
+	var dot, tree bytes.Buffer
+	if err := statusview.WriteDOT(&dot, report); err != nil {
+		t.Fatal(err)
+	}
+	if err := statusview.WriteTree(&tree, report, statusview.Tree{Wide: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(dot.String(), "->"); got != 3 {
+		t.Errorf("%d arrows; want 3 in:\n%s", got, dot.String())
+	}
+	if !strings.Contains(tree.String(), "← space, deployment ") {
+		t.Errorf("the tree has other arrows:\n%s", tree.String())
+	}
+	if got := report.Graphs[0].Nodes[3].Needs; len(got) != 3 {
+		t.Errorf("the report has the dependencies %v", got)
+	}
+}
+
+// A graph that is too large for a drawing is one box.
+func TestTooLarge(t *testing.T) {
+	g := statusview.Graph{}
+	for i := range 460 {
+		n := statusview.Node{ID: fmt.Sprint("n", i)}
+		for k := range 230 {
+			if i >= 230 {
+				n.Needs = append(n.Needs, fmt.Sprint("n", k))
+			}
+		}
+		g.Nodes = append(g.Nodes, n)
+	}
+	var b bytes.Buffer
+	if err := statusview.WriteDOT(&b, statusview.Report{Graphs: []statusview.Graph{g}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), `[label="Too large for a drawing: 460 nodes with 52900 arrows.\n-o json has all nodes and dependencies."];`) || b.Len() > 300 {
+		t.Errorf("%d bytes: %.300s", b.Len(), b.String())
 	}
 }
 

@@ -56,9 +56,15 @@ func (p *printer) graph(g Graph) {
 	// Sort a copy: the report belongs to the caller.
 	nodes := slices.Clone(g.Nodes)
 	slices.SortStableFunc(nodes, func(x, y Node) int { return cmp.Compare(x.heading(), y.heading()) })
+	needs := map[string][]string{} // by the id of the node
+	if arrows, _ := g.arrows(); p.wide {
+		for _, a := range arrows {
+			needs[g.Nodes[a.To].ID] = append(needs[g.Nodes[a.To].ID], g.Nodes[a.From].ID)
+		}
+	}
 	cells := make([][]style.Span, len(nodes))
 	for i, n := range nodes {
-		cells[i] = p.cells(g, n)
+		cells[i] = p.cells(g, n, needs[n.ID])
 	}
 	lines := style.Columns(p.Painter, cells, max(0, p.width-style.BranchWidth))
 	// Each round prints the nodes of one heading.
@@ -126,8 +132,8 @@ func (n Node) title() string {
 }
 
 // cells returns the columns of a node: id, object, phase, with wide the nodes that
-// it depends on, and the message.
-func (p *printer) cells(g Graph, n Node) []style.Span {
+// it depends on, which are needs, and the message.
+func (p *printer) cells(g Graph, n Node, needs []string) []style.Span {
 	object := n.Kind + "/" + n.Name
 	if p.wide {
 		object = n.APIVersion + " " + n.Kind + " "
@@ -144,11 +150,11 @@ func (p *printer) cells(g Graph, n Node) []style.Span {
 	}
 	cells := []style.Span{{Text: source.Escape(n.ID, "")}, {Text: source.Escape(object, "")}, {Style: color, Text: strings.ToLower(string(n.Phase))}}
 	if p.wide {
-		needs := ""
-		if len(n.Needs) > 0 {
-			needs = "← " + source.Escape(strings.Join(n.Needs, ", "), "")
+		text := ""
+		if len(needs) > 0 {
+			text = "← " + source.Escape(strings.Join(style.First(needs), ", "), "")
 		}
-		cells = append(cells, style.Span{Text: needs})
+		cells = append(cells, style.Span{Text: text})
 	}
 	message := source.Escape(n.Message, "")
 	if n.Drifted {

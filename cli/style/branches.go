@@ -1,6 +1,8 @@
 package style
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -29,6 +31,18 @@ func WriteBranches(b *strings.Builder, title string, rows []string, width int) {
 		t.Child(row)
 	}
 	writeTrimmed(b, t.String())
+}
+
+// mostListed is the largest number of dependencies in a row. A graph of 2,000 nodes may have
+// a million.
+const mostListed = 50
+
+// First returns a list for a row: at most 50 items, and a last one that counts the others.
+func First(items []string) []string {
+	if len(items) <= mostListed {
+		return items
+	}
+	return append(slices.Clone(items[:mostListed]), fmt.Sprintf("and %d more", len(items)-mostListed))
 }
 
 // writeTrimmed writes lines without their trailing spaces. lipgloss pads blocks of

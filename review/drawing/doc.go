@@ -3,7 +3,9 @@
 //
 // [Document] and [Element] are the entry points. Both take a [Graph], which package
 // layout places from left to right: the columns are waves, and arrows lead from a
-// node to those that wait for it. A mark of a node is text, a shape and a color, so
+// node to those that wait for it. An arrow that others imply is left out: if b waits for
+// a, and c for b, then c waits for a, too. A drawing that would have more than
+// [layout.MaxSteps] steps is replaced with a sentence. A mark of a node is text, a shape and a color, so
 // that nothing depends on colors alone. A drawing has light and dark colors, and
 // every node has an accessible name with all that its box shows.
 //

@@ -21,7 +21,7 @@ func example(text string) Graph {
 			{Lines: []string{text, text, text}, Mark: Changed, Link: "#" + text},
 			{Lines: []string{"new", "Service/new"}, Mark: Added}, {Lines: []string{"old"}, Mark: Unknown}, {},
 		},
-		Edges: []Edge{{From: 0, To: 1, Kind: Reference, Path: text}, {From: 1, To: 2}, {From: 0, To: 2, Kind: Implied}},
+		Edges: []Edge{{From: 0, To: 1, Kind: Reference, Path: text}, {From: 1, To: 2}, {From: 3, To: 2, Kind: Implied}, {From: 0, To: 2}},
 	}
 }
 
@@ -72,13 +72,56 @@ func TestNames(t *testing.T) {
 	for _, want := range []string{
 		"web: 5 nodes, 3 waves",
 		"web, web, web, changed, wave 2, waits for db ($from)",
-		"new, Service/new, added, wave 3, waits for web, db (implied)",
+		"new, Service/new, added, wave 3, waits for web, old (implied)",
 		"old, unknown, wave 1",
 		"web waits for db: web", "~ changed", "− removed", "+ added", "? unknown",
+		"left out: 1 arrow that others imply",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing", want)
 		}
+	}
+}
+
+// A blocking arrow tells a state, so it stays although others imply it.
+func TestBlockingArrowsStay(t *testing.T) {
+	g := Graph{Nodes: make([]Node, 3), Edges: []Edge{{From: 0, To: 1}, {From: 1, To: 2}, {From: 0, To: 2}}}
+	for kind, want := range map[EdgeKind]int{Listed: 2, Reference: 2, Implied: 2, Blocking: 3} {
+		g.Edges[2].Kind = kind
+		if got := strings.Count(Element(g), "waits for :") + strings.Count(Element(g), "<title> waits for "); got != want {
+			t.Errorf("%d arrows with one of kind %d; want %d", got, kind, want)
+		}
+	}
+}
+
+// A graph that is too large is replaced with what to do, and a dense one is drawn if others
+// imply most of its arrows.
+func TestTooLarge(t *testing.T) {
+	bipartite, dense := Graph{Nodes: make([]Node, 2000), Instead: "Use <JSON>."}, Graph{Nodes: make([]Node, 2000)}
+	for from := range 1000 {
+		for to := 1000; to < 2000; to++ {
+			bipartite.Edges = append(bipartite.Edges, Edge{From: from, To: to})
+		}
+	}
+	for to := range 2000 {
+		for from := range to {
+			dense.Edges = append(dense.Edges, Edge{From: from, To: to})
+		}
+	}
+	for name, svg := range map[string]string{"document": Document([]Graph{bipartite}), "element": Element(bipartite)} {
+		count, text := elements(t, svg)
+		for _, want := range []string{"Too large for a drawing: 2000 nodes with 1000000 arrows.", "Use <JSON>."} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is missing", name, want)
+			}
+		}
+		if count["path"] > 0 || count["rect"] > 1 {
+			t.Errorf("%s: something is drawn: %v", name, count)
+		}
+	}
+	count, text := elements(t, Element(dense))
+	if want := "left out: 1997001 arrows that others imply"; count["path"] != 2*1999 || !strings.Contains(text, want) {
+		t.Errorf("%d paths; %q", count["path"], want)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/review/layout"
 )
 
@@ -91,8 +92,19 @@ func legendWidth(kinds []EdgeKind) int {
 	return width
 }
 
+// impliedText tells how many arrows are left out, or is empty.
+func (p placed) impliedText() string {
+	if p.implied == 0 {
+		return ""
+	}
+	return "left out: " + source.Count(p.implied, "arrow") + " that others imply"
+}
+
 func (p placed) writeLegend(b *strings.Builder) {
 	kinds := p.legend()
+	if p.implied > 0 {
+		fmt.Fprintf(b, "<text class=\"g-trait\" x=\"4\" y=\"%d\">%s</text>\n", p.height()-6, p.impliedText())
+	}
 	if len(kinds) == 0 {
 		return
 	}

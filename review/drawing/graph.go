@@ -7,6 +7,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/review/layout"
 )
 
 // Style is the style sheet of drawings. Documents contain it; pages with elements
@@ -29,6 +30,8 @@ type Graph struct {
 	// Headings are the titles of the columns. If it is nil, columns are the waves of a
 	// whole graph, and have their numbers.
 	Headings []string
+	// Instead says what to do instead if the graph is too large for a drawing.
+	Instead string
 }
 
 // A Node is a box.
@@ -98,6 +101,28 @@ func (m Mark) class() string {
 // sign returns the character that stands for a mark.
 func (m Mark) sign() string {
 	return [...]string{"", "+", "~", "−", "?", "✓", "!", "✗", "▸", "▸", "…", "·", "·", "−", "−"}[m]
+}
+
+// drawn returns the edges that a drawing has: those that no others imply, and those that
+// block, which say more than an order. The edges of plan are those of g.
+func (g Graph) drawn(plan layout.Graph) (edges []Edge, planned []layout.Edge) {
+	needed := plan.Reduced()
+	for i, e := range g.Edges {
+		reduced := len(needed) > 0 && needed[0] == i
+		if reduced {
+			needed = needed[1:]
+		}
+		if reduced || e.Kind == Blocking {
+			edges, planned = append(edges, e), append(planned, plan.Edges[i])
+		}
+	}
+	return edges, planned
+}
+
+// TooLarge is the sentence in the place of a drawing that would have more than
+// [layout.MaxSteps] steps.
+func TooLarge(nodes, arrows int) string {
+	return fmt.Sprintf("Too large for a drawing: %s with %s.", source.Count(nodes, "node"), source.Count(arrows, "arrow"))
 }
 
 // waits returns the ids of the nodes that each node waits for.

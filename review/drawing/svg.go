@@ -65,9 +65,12 @@ func Element(g Graph) string {
 
 // placed is a graph with its layout.
 type placed struct {
-	Graph
+	Graph  // without the edges that others imply
 	sizes  []layout.Box
 	layout layout.Layout
+	// instead is what is written in place of a drawing that would be too large.
+	instead []string
+	implied int // number of edges that are left out
 }
 
 func place(g Graph) placed {
@@ -85,6 +88,13 @@ func place(g Graph) placed {
 	for _, e := range g.Edges {
 		plan.Edges = append(plan.Edges, layout.Edge{From: e.From, To: e.To})
 	}
+	all := g.Edges
+	g.Edges, plan.Edges = g.drawn(plan)
+	if plan.Steps() > layout.MaxSteps {
+		lines := []string{TooLarge(len(g.Nodes), len(g.Edges)), g.Instead}
+		g.Nodes, g.Edges = nil, nil
+		return placed{Graph: g, instead: lines}
+	}
 	l := layout.Place(plan, layout.Options{Columns: 56, Rows: 18, Lanes: 14})
 	// The boxes of a column have the same width, so that arrows end at its edge.
 	for i := range plan.Boxes {
@@ -93,15 +103,26 @@ func place(g Graph) placed {
 	for i, e := range g.Edges {
 		l.Edges[i][0].X = l.Boxes[e.From].X + plan.Boxes[e.From].Width
 	}
-	return placed{Graph: g, sizes: plan.Boxes, layout: l}
+	return placed{Graph: g, sizes: plan.Boxes, layout: l, implied: len(all) - len(g.Edges)}
 }
 
-func (p placed) width() int { return max(p.layout.Width, legendWidth(p.legend())) }
+func (p placed) width() int {
+	letters := len(p.impliedText())
+	for _, line := range p.instead {
+		letters = max(letters, len(line))
+	}
+	return max(p.layout.Width, legendWidth(p.legend()), int(float64(letters)*letterWidth))
+}
 
 func (p placed) height() int {
+	if p.instead != nil {
+		return len(p.instead) * lineHeight
+	}
 	height := p.header() + p.layout.Height
-	if len(p.legend()) > 0 {
-		height += legendSpace
+	for _, there := range []bool{len(p.legend()) > 0, p.implied > 0} {
+		if there {
+			height += legendSpace
+		}
 	}
 	return height
 }
@@ -117,6 +138,12 @@ func (p placed) header() int {
 // write writes the columns, arrows, boxes and legend of a graph. Arrows are hidden
 // from assistive technology, because the names of nodes tell what they wait for.
 func (p placed) write(b *strings.Builder) {
+	if p.instead != nil {
+		for i, line := range p.instead {
+			fmt.Fprintf(b, "<text class=\"g-line\" y=\"%d\">%s</text>\n", 13+i*lineHeight, text(line))
+		}
+		return
+	}
 	b.WriteString("<g aria-hidden=\"true\">\n")
 	for i, c := range p.layout.Columns {
 		if p.heading(i) == "" {

@@ -160,7 +160,7 @@ func drawn(d review.Drawing, ids map[objectdiff.Key]string, in *review.Instance)
 		}
 	}
 	// A part of a graph has no whole waves.
-	g := drawing.Graph{Title: d.Title, Headings: []string{}}
+	g := drawing.Graph{Title: d.Title, Headings: []string{}, Instead: "The list of objects has all changes."}
 	for _, n := range d.Nodes {
 		mark := map[objectdiff.Action]drawing.Mark{
 			objectdiff.Add: drawing.Added, objectdiff.Modify: drawing.Changed, objectdiff.Remove: drawing.Removed,

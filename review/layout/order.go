@@ -77,11 +77,15 @@ func (p *plan) swapNeighbours(rank []int) {
 	for improved, tries := true, 0; improved && tries < rounds; tries++ {
 		improved = false
 		for _, layer := range p.layers {
+			left := p.ranks(layer, rank, func(v vertex) []int { return v.left })
+			right := p.ranks(layer, rank, func(v vertex) []int { return v.right })
 			for i := 0; i+1 < len(layer); i++ {
-				a, b := p.vertices[layer[i]], p.vertices[layer[i+1]]
-				now := inversions(a.left, b.left, rank) + inversions(a.right, b.right, rank)
-				then := inversions(b.left, a.left, rank) + inversions(b.right, a.right, rank)
-				if then < now {
+				nowLeft, thenLeft := inversions(left[i], left[i+1])
+				nowRight, thenRight := inversions(right[i], right[i+1])
+				if thenLeft+thenRight < nowLeft+nowRight {
+					for _, s := range [][][]int{left, right} {
+						s[i], s[i+1] = s[i+1], s[i]
+					}
 					layer[i], layer[i+1] = layer[i+1], layer[i]
 					rank[layer[i]], rank[layer[i+1]] = i, i+1
 					improved = true
@@ -91,18 +95,33 @@ func (p *plan) swapNeighbours(rank []int) {
 	}
 }
 
-// inversions counts the pairs of edges that cross if the vertex with neighbours a is
-// above the one with neighbours b.
-func inversions(a, b []int, rank []int) int {
-	n := 0
-	for _, i := range a {
-		for _, j := range b {
-			if rank[i] > rank[j] {
-				n++
-			}
+// ranks returns the sorted ranks of the neighbours of each vertex of a layer.
+func (p *plan) ranks(layer, rank []int, neighbours func(vertex) []int) [][]int {
+	all := make([][]int, len(layer))
+	for i, v := range layer {
+		for _, n := range neighbours(p.vertices[v]) {
+			all[i] = append(all[i], rank[n])
 		}
+		slices.Sort(all[i])
 	}
-	return n
+	return all
+}
+
+// inversions counts the pairs of edges that cross if the vertex whose neighbours have the
+// ranks a is above the one with b, and if it is below. Both are sorted.
+func inversions(a, b []int) (above, below int) {
+	less, upTo := 0, 0 // how many of b are less than rank, and not above it
+	for _, rank := range a {
+		for less < len(b) && b[less] < rank {
+			less++
+		}
+		for upTo < len(b) && b[upTo] <= rank {
+			upTo++
+		}
+		above += less
+		below += len(b) - upTo
+	}
+	return above, below
 }
 
 // crossings counts the pairs of edges that cross. It sorts the edges between two

@@ -161,7 +161,7 @@ func draw(v view, part []int) template.HTML {
 	if len(part) == 0 {
 		return ""
 	}
-	g := drawing.Graph{Title: v.Namespace + "/" + v.Name}
+	g := drawing.Graph{Title: v.Namespace + "/" + v.Name, Instead: "The list below has all nodes."}
 	index, place := byID(v.Rows), map[int]int{}
 	for at, i := range part {
 		r := v.Rows[i]
