@@ -103,7 +103,8 @@ var alertCases = map[string]alertCase{
 	"PequodHistoryRewritten": {noisy: `pequod_history_rewrites_total 0x20 1x20`, fires: []string{`{}`}, quiet: `pequod_history_rewrites_total 1x40`},
 	"PequodLargeGraph": {
 		noisy: `pequod_dag_nodes_total{resourcegraph="shop/web"} 101x40`, fires: []string{`{resourcegraph="shop/web"}`},
-		quiet: `pequod_dag_nodes_total{resourcegraph="shop/web"} 100x40`,
+		quiet: `pequod_dag_nodes_total{resourcegraph="shop/web"} 100x40
+pequod_dag_nodes_total{resourcegraph="other"} 9000x40`, // the sum of many graphs
 	},
 	"PequodSlowQueue": {
 		noisy: slow("workqueue_queue_duration_seconds", `job="pequod-controller-manager",controller="transform"`, "30"),

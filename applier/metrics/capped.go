@@ -14,6 +14,10 @@ const (
 	nodeIDsInAll    = 1000
 	kindsPerGraph   = 50
 	kindsInAll      = 300
+	// graphsInAll is the number of graphs that a metric has as values of resourcegraph.
+	// The histogram of executions has 15 series for each of them, and 30 if some of its
+	// executions failed.
+	graphsInAll = 1000
 )
 
 // capped bounds the values of a label. A value counts as long as any graph uses

@@ -86,8 +86,9 @@ func (m *Metrics) Executed(ns, graph, phase string, took time.Duration, nodes, _
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.graph(g).executed = nodes
-	m.dagDuration.observe(took.Seconds(), [2]string{g.label(), result})
+	s := m.graph(g)
+	s.executed = nodes
+	m.dagDuration.observe(took.Seconds(), [2]string{m.executions.take(&s.executions, g.label()), result})
 }
 
 // AdoptionDone records that an object was adopted, or the error if it wasn't.
@@ -105,8 +106,7 @@ func (m *Metrics) Drift(ns, graph, _ string) {
 	g := graphKey{ns, graph}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.graph(g)
-	m.drift.WithLabelValues(g.label()).Inc()
+	m.drift.WithLabelValues(m.drifts.take(&m.graph(g).drifts, g.label())).Inc()
 }
 
 // PolicyViolations records findings of policies in a new version of a graph.

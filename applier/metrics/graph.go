@@ -36,8 +36,9 @@ type graphState struct {
 	conditions []unique.Handle[conditionSeries]
 	// executed is the number of nodes in the last execution, -1 if there was none.
 	executed int
-	// nodeIDs and kinds are the values of labels that the graph uses, see capped.
-	nodeIDs, kinds []string
+	// nodeIDs, kinds, executions and drifts are the values of labels that the graph
+	// uses, see capped.
+	nodeIDs, kinds, executions, drifts []string
 }
 
 // declaredNode is a node that was declared. Most nodes have the labels of many others.
@@ -175,12 +176,16 @@ func (m *Metrics) Forget(ns, graph string) {
 		none := func(string) bool { return false }
 		m.dropNodeIDs(s, none)
 		m.dropKinds(s, none)
+		for _, label := range m.drifts.drop(&s.drifts, none) {
+			m.drift.DeleteLabelValues(label)
+		}
+		for _, label := range m.executions.drop(&s.executions, none) {
+			for _, result := range []string{resultSuccess, resultFailure} {
+				m.dagDuration.remove([2]string{label, result})
+			}
+		}
 	}
 	delete(m.graphs, g)
-	m.drift.DeleteLabelValues(g.label())
-	for _, result := range []string{resultSuccess, resultFailure} {
-		m.dagDuration.remove([2]string{g.label(), result})
-	}
 }
 
 // conditionSeries has the labels of one series of graphs.

@@ -39,7 +39,11 @@ func TestHandbook(t *testing.T) {
 		t.Errorf("metrics (-registered +handbook):\n%s", diff)
 	}
 
-	bounds := fmt.Sprintf("at most %d values of `node_id`, those of the nodes that became ready first, and all graphs together at most %d. For `gvk` the limits are %d and %d.",
+	bounds := fmt.Sprintf("Each metric has at most %d values of `resourcegraph`:", graphsInAll)
+	if !strings.Contains(strings.Join(strings.Fields(text), " "), bounds) {
+		t.Errorf("the handbook doesn't say %q", bounds)
+	}
+	bounds = fmt.Sprintf("A graph adds at most %d values of `node_id`, those of the nodes that became ready first, and all graphs together at most %d. For `gvk` the limits are %d and %d.",
 		nodeIDsPerGraph, nodeIDsInAll, kindsPerGraph, kindsInAll)
 	if !strings.Contains(strings.Join(strings.Fields(text), " "), bounds) {
 		t.Errorf("the handbook doesn't say %q", bounds)

@@ -45,10 +45,14 @@ type Metrics struct {
 	// series of a graph.
 	mu     sync.Mutex
 	graphs map[graphKey]*graphState
-	// nodeIDs and kinds bound the values of the labels node_id and gvk.
-	nodeIDs *capped
-	kinds   *capped
-	objects map[managedSeries]int // number of objects of all graphs
+	// nodeIDs and kinds bound the values of the labels node_id and gvk. executions and
+	// drifts bound those of resourcegraph, each for one metric: few graphs drift, so
+	// these have their names although many others were executed.
+	nodeIDs    *capped
+	kinds      *capped
+	executions *capped
+	drifts     *capped
+	objects    map[managedSeries]int // number of objects of all graphs
 }
 
 // processMetrics are metrics of the applier as a whole.
@@ -68,11 +72,13 @@ var (
 // New registers the metrics with reg. It panics if they are registered already.
 func New(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
-		now:     time.Now,
-		graphs:  map[graphKey]*graphState{},
-		nodeIDs: newCapped(nodeIDsPerGraph, nodeIDsInAll),
-		kinds:   newCapped(kindsPerGraph, kindsInAll),
-		objects: map[managedSeries]int{},
+		now:        time.Now,
+		graphs:     map[graphKey]*graphState{},
+		nodeIDs:    newCapped(nodeIDsPerGraph, nodeIDsInAll),
+		kinds:      newCapped(kindsPerGraph, kindsInAll),
+		executions: newCapped(1, graphsInAll),
+		drifts:     newCapped(1, graphsInAll),
+		objects:    map[managedSeries]int{},
 
 		reconciles: counters("reconcile_total",
 			"Reconciliations by result.", "controller", "result"),

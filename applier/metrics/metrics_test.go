@@ -301,8 +301,8 @@ func TestForget(t *testing.T) {
 			t.Errorf("%s is forgotten and has series:\n%s", gone, strings.Join(found, "\n"))
 		}
 	}
-	if len(m.graphs)+len(m.objects)+len(m.nodeIDs.values)+len(m.kinds.values) > 0 {
-		t.Errorf("something is left of graphs: %+v %+v %+v %+v", m.graphs, m.objects, m.nodeIDs, m.kinds)
+	if len(m.graphs)+len(m.objects)+len(m.nodeIDs.values)+len(m.kinds.values)+len(m.executions.values)+len(m.drifts.values) > 0 {
+		t.Errorf("something is left of graphs: %+v %+v %+v %+v %+v %+v", m.graphs, m.objects, m.nodeIDs, m.kinds, m.executions, m.drifts)
 	}
 }
 
@@ -355,6 +355,75 @@ func TestNodeIDsAreCapped(t *testing.T) {
 	if len(mentions(series(t, reg), "late-0")) != 1 {
 		t.Error("what a graph left free isn't taken")
 	}
+}
+
+// The metrics of many graphs have a bounded number of series, exact totals, and the largest
+// graphs by name.
+func TestGraphsAreCapped(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := New(reg)
+	const graphs = graphsInAll + 500
+	nodes := 0
+	for i := range graphs {
+		name := fmt.Sprintf("g%04d", i)
+		m.Executed("shop", name, "Completed", time.Second, i, 1)
+		m.Drift("shop", name, "config")
+		nodes += i
+	}
+	check := func(when string, executions, drifts, nodes int) {
+		t.Helper()
+		for name, want := range map[string]int{
+			"pequod_dag_execution_duration_seconds": executions, "pequod_drift_total": drifts, "pequod_dag_nodes_total": nodes,
+		} {
+			if got := countOf(t, reg, name); got != graphsInAll+1 {
+				t.Errorf("%s: %d series of %s; want %d", when, got, name, graphsInAll+1)
+			}
+			if got := totalOf(t, reg, name); got != want {
+				t.Errorf("%s: %s is %d in total; want %d", when, name, got, want)
+			}
+		}
+	}
+	check("all", graphs, graphs, nodes)
+	has := func(line string) {
+		t.Helper()
+		if !slices.Contains(series(t, reg), line) {
+			t.Errorf("%s is missing", line)
+		}
+	}
+	has("pequod_dag_execution_duration_seconds{resourcegraph=shop/g0000,result=success} 1 in 1")
+	has("pequod_dag_execution_duration_seconds{resourcegraph=other,result=success} 500 in 500")
+	has("pequod_drift_total{resourcegraph=shop/g0999} 1")
+	has("pequod_drift_total{resourcegraph=other} 500")
+	has(fmt.Sprintf("pequod_dag_nodes_total{resourcegraph=shop/g%d} %[1]d", graphs-1))
+	has(fmt.Sprintf("pequod_dag_nodes_total{resourcegraph=other} %d", 499*500/2))
+
+	// The place of a graph that is gone is free for the next one.
+	m.Forget("shop", "g0000")
+	if found := mentions(series(t, reg), "shop/g0000"); len(found) > 0 {
+		t.Errorf("series of a graph that is gone: %q", found)
+	}
+	m.Executed("shop", "g1400", "Completed", time.Second, 1400, 1)
+	m.Drift("shop", "g1400", "config")
+	m.Executed("shop", "g1401", "Completed", time.Second, 1401, 1)
+	check("after one is gone", graphs+1, graphs, nodes)
+	has("pequod_dag_execution_duration_seconds{resourcegraph=shop/g1400,result=success} 1 in 1")
+	has("pequod_drift_total{resourcegraph=shop/g1400} 1")
+	has("pequod_dag_execution_duration_seconds{resourcegraph=other,result=success} 501 in 501")
+}
+
+// totalOf is the sum of all values of a metric, or of the numbers of its observations.
+func totalOf(t *testing.T, reg prometheus.Gatherer, name string) (sum int) {
+	t.Helper()
+	for _, line := range series(t, reg) {
+		if _, value, ok := strings.Cut(line, "} "); ok && strings.HasPrefix(line, name+"{") {
+			var n float64
+			if _, err := fmt.Sscan(value, &n); err != nil {
+				t.Fatal(err)
+			}
+			sum += int(n)
+		}
+	}
+	return sum
 }
 
 func TestKindsAreCapped(t *testing.T) {
