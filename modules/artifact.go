@@ -29,6 +29,13 @@ func openArtifact(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options)
 	if r.Kind != oci.Registry && !filepath.IsAbs(r.File) {
 		r.File = filepath.Join(at.BaseDir, r.File)
 	}
+	if r.Kind != oci.Registry {
+		for _, dir := range []string{"", "blobs/sha256"} { // an archive is a file, and a layout has these directories
+			if err := filling(o.Fill).path(filepath.Join(r.File, dir)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	client, err := o.client()
 	if err != nil {
 		return nil, err

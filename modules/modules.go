@@ -117,7 +117,7 @@ func open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files
 	case at.Tree != nil:
 		files, err = at.Tree.open(ref, at.BaseDir)
 	default:
-		files, err = openPath(ref, at.BaseDir)
+		files, err = openPath(ref, at.BaseDir, o.Fill)
 	}
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files
 	if err := files.checkMinimum(cmp.Or(o.Version, version.Program())); err != nil {
 		return nil, fmt.Errorf("module %s %w", files.Ref, err)
 	}
-	if err := files.resolve(ctx, o.Published); err != nil {
+	if err := files.resolve(ctx, o.Published, o.Fill); err != nil {
 		return nil, err
 	}
 	return files, nil

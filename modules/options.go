@@ -50,6 +50,9 @@ type Options struct {
 	// the reference to one. Artifacts and Published decide about modules of registries.
 	// nil allows all.
 	Allowed func(ref, host, path string) error
+	// Fill is called with the path of a file or directory on disk before it is read, and may write it. Its error is
+	// that of the module. Several goroutines call it at once. nil reads the disk as it is.
+	Fill func(path string) error
 	// Fetched is called by any goroutine whenever a module was opened, or could not be, for
 	// metrics. took is the time for the module and all that it imports, from wherever they
 	// come: a registry, a server, the cache, the disk or the program. err is the error of Open,

@@ -20,13 +20,16 @@ const maxFileSize = 8 << 20
 // at or above the package's directory that contains cue.mod; without a cue.mod
 // it is the package's directory. Symbolic links are followed only if they stay
 // inside the root.
-func openPath(ref v1alpha1.CueRef, baseDir string) (*Files, error) {
+func openPath(ref v1alpha1.CueRef, baseDir string, fill filling) (*Files, error) {
 	shown := filepath.Join(ref.Ref, ref.Path)
 	if baseDir != "" && !filepath.IsAbs(shown) {
 		shown = filepath.Join(baseDir, shown)
 	}
 	dir, err := filepath.Abs(shown)
 	if err != nil {
+		return nil, err
+	}
+	if err := fill.path(dir); err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(dir)
@@ -58,7 +61,7 @@ func openPath(ref v1alpha1.CueRef, baseDir string) (*Files, error) {
 		display = filepath.Join(shown, filepath.FromSlash(up))
 	}
 	return &Files{
-		FS:      moduleFS{dir: rootDir},
+		FS:      moduleFS{rootDir, fill},
 		Dir:     filepath.ToSlash(packageDir),
 		Name:    filepath.Base(dir),
 		Ref:     shown,
@@ -93,7 +96,21 @@ func Root(dir string) string {
 // moduleFS is the file system below dir. It opens dir for every operation
 // rather than keeping a descriptor, so that a module needs no Close. Links that
 // leave dir and files over [maxFileSize] are errors.
-type moduleFS struct{ dir string }
+type moduleFS struct {
+	dir  string
+	fill filling
+}
+
+// filling is [Options.Fill].
+type filling func(path string) error
+
+// path calls the function, unless it is nil.
+func (f filling) path(name string) error {
+	if f == nil {
+		return nil
+	}
+	return f(name)
+}
 
 // rootFS is the file system of an os.Root.
 type rootFS interface {
@@ -104,11 +121,14 @@ type rootFS interface {
 	fs.ReadLinkFS
 }
 
-// within calls use with the file system of an os.Root for m, and closes the root.
-func within[T any](m moduleFS, use func(rootFS) (T, error)) (T, error) {
+// within calls use with the file system of an os.Root for m, in which name can be read, and closes the root.
+func within[T any](m moduleFS, name string, use func(rootFS) (T, error)) (T, error) {
+	var none T
+	if err := m.fill.path(filepath.Join(m.dir, filepath.FromSlash(name))); err != nil {
+		return none, err
+	}
 	root, err := os.OpenRoot(m.dir)
 	if err != nil {
-		var none T
 		return none, err
 	}
 	defer root.Close() // it is only used for reading
@@ -117,12 +137,12 @@ func within[T any](m moduleFS, use func(rootFS) (T, error)) (T, error) {
 
 // Open implements fs.FS. The file stays valid until the caller closes it.
 func (m moduleFS) Open(name string) (fs.File, error) {
-	return within(m, func(files rootFS) (fs.File, error) { return files.Open(name) })
+	return within(m, name, func(files rootFS) (fs.File, error) { return files.Open(name) })
 }
 
 // ReadFile implements fs.ReadFileFS.
 func (m moduleFS) ReadFile(name string) ([]byte, error) {
-	return within(m, func(files rootFS) ([]byte, error) {
+	return within(m, name, func(files rootFS) ([]byte, error) {
 		info, err := files.Stat(name)
 		if err != nil {
 			return nil, nameEscapingLink(files, name, err)
@@ -148,7 +168,7 @@ func checkReadable(name string, info fs.FileInfo) error {
 
 // Stat implements fs.StatFS.
 func (m moduleFS) Stat(name string) (fs.FileInfo, error) {
-	return within(m, func(files rootFS) (fs.FileInfo, error) {
+	return within(m, name, func(files rootFS) (fs.FileInfo, error) {
 		info, err := files.Stat(name)
 		return info, nameEscapingLink(files, name, err)
 	})
@@ -156,7 +176,7 @@ func (m moduleFS) Stat(name string) (fs.FileInfo, error) {
 
 // ReadDir implements fs.ReadDirFS.
 func (m moduleFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	return within(m, func(files rootFS) ([]fs.DirEntry, error) {
+	return within(m, name, func(files rootFS) ([]fs.DirEntry, error) {
 		entries, err := files.ReadDir(name)
 		return entries, nameEscapingLink(files, name, err)
 	})
@@ -164,17 +184,17 @@ func (m moduleFS) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // Lstat implements fs.ReadLinkFS.
 func (m moduleFS) Lstat(name string) (fs.FileInfo, error) {
-	return within(m, func(files rootFS) (fs.FileInfo, error) { return files.Lstat(name) })
+	return within(m, name, func(files rootFS) (fs.FileInfo, error) { return files.Lstat(name) })
 }
 
 // ReadLink implements fs.ReadLinkFS.
 func (m moduleFS) ReadLink(name string) (string, error) {
-	return within(m, func(files rootFS) (string, error) { return files.ReadLink(name) })
+	return within(m, name, func(files rootFS) (string, error) { return files.ReadLink(name) })
 }
 
 // Glob implements fs.GlobFS, which CUE's loader requires.
 func (m moduleFS) Glob(pattern string) ([]string, error) {
-	return within(m, func(files rootFS) ([]string, error) { return fs.Glob(files, pattern) })
+	return fs.Glob(struct{ rootFS }{m}, pattern) // without this method
 }
 
 // nameEscapingLink returns an error that names the symbolic link in name that

@@ -20,8 +20,7 @@ type TreeFile struct {
 	// Path is relative to the root of the tree, with slashes. It is empty if
 	// the tree is a single file.
 	Path string
-	// Data is the content, at most 256 MiB for files on disk. Files of a revision
-	// have no limit: they were small enough to be committed.
+	// Data is the content, at most 256 MiB.
 	Data []byte
 }
 

@@ -217,6 +217,9 @@ func (o *reviewOptions) compare(ctx context.Context, cmd *cobra.Command, env com
 		return o.compareTools(ctx, env, head)
 	}
 	base, err := o.renderBase(ctx, cmd, env, from, head)
+	if err == nil {
+		err = from.checkout.Err()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -55,9 +55,7 @@ func (o *reviewOptions) openBase(ctx context.Context, cmd *cobra.Command, env co
 		return nil, err
 	}
 	b.name = review.Side{Name: fmt.Sprintf("merge base %s of %s", b.checkout.Name, rev), Revision: commit}
-	if b.flags, b.failed = o.flagsOf(cmd, env, b.checkout); b.failed == nil && o.baseOutput != "" {
-		b.flags.Platforms, b.flags.Policies = nil, nil // nothing is rendered
-	}
+	b.flags, b.failed = o.flagsOf(cmd, env, b.checkout)
 	return b, nil
 }
 
@@ -115,8 +113,8 @@ func checkOutput(ctx context.Context, cmd *cobra.Command, env command.Env, r *re
 
 // flagsOf returns the flags of this command as they apply in a checkout: those of the command
 // line and of the environment, and the settings of the checkout's own pequod.yaml. Paths
-// in the repository lead to the same files of the checkout, also if they were renamed. Those that
-// the commit doesn't have are left out: an instance in such a file is new.
+// in the repository lead to the same files of the checkout, also if they were renamed, which are then there
+// to be read. Those that the commit doesn't have are left out: an instance in such a file is new.
 func (o *reviewOptions) flagsOf(cmd *cobra.Command, env command.Env, checkout *sides.Checkout) (*input.RenderFlags, error) {
 	other := &reviewOptions{}
 	twin := &cobra.Command{Use: cmd.Name()}
@@ -145,17 +143,32 @@ func (o *reviewOptions) flagsOf(cmd *cobra.Command, env command.Env, checkout *s
 		return nil, err
 	}
 	other.SettingsDir = checkout.Dir()
-	for _, values := range []*[]string{&other.Filenames, &other.Platforms, &other.Policies} {
-		if *values, err = moved(cmd.Context(), *values, checkout); err != nil {
+	if o.baseOutput != "" {
+		other.Platforms, other.Policies = nil, nil // nothing is rendered
+	}
+	recursive, err := twin.Flags().GetBool("recursive")
+	if err != nil {
+		return nil, err
+	}
+	other.Modules.Options.Fill = checkout.Fill
+	for _, list := range []struct {
+		values *[]string
+		fill   func(path string) error
+	}{
+		{&other.Filenames, func(path string) error { return checkout.FillInput(path, recursive) }},
+		{&other.Platforms, checkout.Fill},
+		{&other.Policies, checkout.Fill},
+	} {
+		if *list.values, err = moved(cmd.Context(), *list.values, checkout, list.fill); err != nil {
 			return nil, err
 		}
 	}
 	return &other.RenderFlags, nil
 }
 
-// moved returns paths in a checkout. Those that the commit doesn't have lead to the files that
-// were renamed into them, and are left out if there are none.
-func moved(ctx context.Context, values []string, checkout *sides.Checkout) ([]string, error) {
+// moved returns paths in a checkout, and calls fill with each of them. Those that the commit doesn't have lead to
+// the files that were renamed into them, and are left out if there are none.
+func moved(ctx context.Context, values []string, checkout *sides.Checkout, fill func(path string) error) ([]string, error) {
 	var there []string
 	for _, v := range values {
 		if path, ok := checkout.Path(v); ok {
@@ -167,6 +180,11 @@ func moved(ctx context.Context, values []string, checkout *sides.Checkout) ([]st
 			return nil, err
 		}
 		there = append(there, renamed...)
+	}
+	for _, path := range there {
+		if err := fill(path); err != nil {
+			return nil, err
+		}
 	}
 	return there, nil
 }

@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pequod-io/pequod/internal/gitfs"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Checkout has the files of a commit in a temporary directory. The zero Checkout stands for
-// the files of the working directory.
+// Checkout has files of a commit in a temporary directory: those that are read. The zero Checkout stands
+// for the files of the working directory.
 type Checkout struct {
 	// Name is the short name of the commit, which positions of its files begin with.
 	Name string
@@ -26,16 +27,21 @@ type Checkout struct {
 	submodules []string
 
 	place gitfs.Place
-	// dir is the temporary directory, without links.
-	dir string
+	// dir is the temporary directory, and wd the working directory. Both are without links.
+	dir, wd string
+	commit  *gitfs.Copy // which writes to dir
 	// replace turns paths in dir into names for messages.
 	replace *strings.Replacer
+
+	mu     sync.Mutex // guards the fields below
+	filled map[string]bool
+	failed error
 }
 
 // shortName is the number of digits of a commit in messages.
 const shortName = 10
 
-// Open writes the files of a commit to a temporary directory. The caller must call Close.
+// Open prepares a temporary directory for the files of a commit. The caller must call Close.
 func Open(ctx context.Context, commit string) (*Checkout, error) {
 	place, err := gitfs.Locate(ctx)
 	if err != nil {
@@ -45,24 +51,30 @@ func Open(ctx context.Context, commit string) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Checkout{Name: commit[:min(shortName, len(commit))], Commit: commit, place: place, dir: dir}
-	if err := c.fill(ctx); err != nil {
+	c := &Checkout{Name: commit[:min(shortName, len(commit))], Commit: commit, place: place, dir: dir, filled: map[string]bool{}}
+	if err := c.open(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// fill writes the files, and a mark that ends the search for pequod.yaml at the root.
-func (c *Checkout) fill(ctx context.Context) error {
+// open writes what settings are read from, and a mark that ends the search for them at the root.
+func (c *Checkout) open(ctx context.Context) error {
 	dir, err := filepath.EvalSymlinks(c.dir)
 	if err != nil {
 		return err
 	}
 	c.dir = dir
-	if err := gitfs.Export(ctx, c.Commit, dir); err != nil {
+	if c.wd, err = os.Getwd(); err == nil {
+		c.wd, err = filepath.EvalSymlinks(c.wd)
+	}
+	if err != nil {
 		return err
 	}
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {
+		return err
+	}
+	if c.commit, err = gitfs.NewCopy(ctx, c.Commit, dir); err != nil {
 		return err
 	}
 	var pairs []string
@@ -70,14 +82,13 @@ func (c *Checkout) fill(ctx context.Context) error {
 		pairs = append(pairs, filepath.ToSlash(root)+"/", c.Name+":")
 	}
 	c.replace = strings.NewReplacer(pairs...)
-	if _, err := os.Lstat(filepath.Join(dir, ".gitmodules")); err != nil {
-		return nil
+	if c.commit.Has(".gitmodules") {
+		for _, path := range c.commit.Submodules {
+			c.submodules = append(c.submodules, c.Relative(filepath.Join(dir, filepath.FromSlash(path))))
+		}
 	}
-	links, err := gitfs.Submodules(ctx, c.Commit)
-	for _, path := range links {
-		c.submodules = append(c.submodules, c.Relative(filepath.Join(dir, filepath.FromSlash(path))))
-	}
-	return err
+	c.fillSettings()
+	return c.Err()
 }
 
 // spellings returns the ways in which messages may spell the directory of the checkout that
@@ -87,10 +98,8 @@ func (c *Checkout) spellings() []string {
 	var all []string
 	for _, dir := range []string{filepath.Join(c.dir, filepath.FromSlash(c.place.Prefix)), c.dir} {
 		all = append(all, dir)
-		if wd, err := os.Getwd(); err == nil {
-			if rel, err := filepath.Rel(wd, dir); err == nil {
-				all = append(all, rel)
-			}
+		if rel, err := filepath.Rel(c.wd, dir); err == nil {
+			all = append(all, rel)
 		}
 	}
 	return all
@@ -102,11 +111,22 @@ func (c *Checkout) Close() error {
 	if c.dir == "" {
 		return nil
 	}
+	if c.commit != nil {
+		c.commit.Close() // nothing is written anymore
+	}
 	entries, err := os.ReadDir(c.dir)
 	for _, e := range entries {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(c.dir, e.Name())))
 	}
 	return errors.Join(err, os.Remove(c.dir))
+}
+
+// abs returns the absolute path of a file.
+func (c *Checkout) abs(file string) string {
+	if filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	return filepath.Join(c.wd, file)
 }
 
 // Root returns the temporary directory, or "".
@@ -127,10 +147,7 @@ func (c *Checkout) Path(value string) (path string, ok bool) {
 	if c.dir == "" || strings.Contains(value, "://") || strings.Contains(value, "::") || strings.HasPrefix(value, "embedded:") {
 		return value, true
 	}
-	abs, err := filepath.Abs(value)
-	if err != nil {
-		return value, true
-	}
+	abs := c.abs(value)
 	// The temporary directory may be in the repository.
 	if rel, err := filepath.Rel(c.dir, abs); err == nil && filepath.IsLocal(rel) {
 		return value, true
@@ -140,7 +157,7 @@ func (c *Checkout) Path(value string) (path string, ok bool) {
 		return value, true
 	}
 	path = filepath.Join(c.dir, rel)
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+	if c.commit.Has(filepath.ToSlash(rel)) {
 		return path, true
 	}
 	if _, err := os.Lstat(abs); errors.Is(err, fs.ErrNotExist) {
@@ -152,11 +169,7 @@ func (c *Checkout) Path(value string) (path string, ok bool) {
 // Renamed returns the paths in the checkout of a file or directory that has another name there:
 // the directory, if all of it was renamed, or else the files.
 func (c *Checkout) Renamed(ctx context.Context, value string) ([]string, error) {
-	abs, err := filepath.Abs(value)
-	if err != nil {
-		return nil, nil // it has no name in the repository
-	}
-	rel, err := filepath.Rel(c.place.Root, abs)
+	rel, err := filepath.Rel(c.place.Root, c.abs(value))
 	if err != nil {
 		return nil, nil
 	}
@@ -187,11 +200,7 @@ func (c *Checkout) Relative(file string) string {
 	if c.dir == "" {
 		return filepath.ToSlash(filepath.Clean(file))
 	}
-	abs, err := filepath.Abs(file)
-	if err != nil {
-		return file
-	}
-	rel, err := filepath.Rel(c.Dir(), abs)
+	rel, err := filepath.Rel(c.Dir(), c.abs(file))
 	if err != nil {
 		return file
 	}

@@ -117,7 +117,7 @@ func (s *Side) has(u *review.Unit) bool {
 // HintOutput adds a hint to the failures of the side: committed output in a directory of the
 // checkout, which may be "", has an answer all the same.
 func (s *Side) HintOutput(dir string) {
-	if dir == "" {
+	if dir == "" || s.Checkout.FillInput(dir, false) != nil {
 		return
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -139,6 +139,9 @@ func (s *Side) readOutput(ctx context.Context, dir string) ([]*committed, error)
 	path, ok := s.Checkout.Path(dir)
 	if !ok {
 		return nil, fmt.Errorf("%s: %w in %s", dir, fs.ErrNotExist, s.Checkout.Name)
+	}
+	if err := s.Checkout.FillInput(path, true); err != nil {
+		return nil, err
 	}
 	names, err := files.FindYAML(path, true)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package sides renders the two sides of a review.
 //
-//   - checkout.go: the files of a commit in a temporary directory
+//   - checkout.go: the files of a commit in a temporary directory; fill.go writes those that are read
 //   - render.go: one side as a review.Tree, with everything that fails in it
 //   - reuse.go: what is equal on both sides is rendered once
 //   - plain.go: documents that are no instances

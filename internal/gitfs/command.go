@@ -88,22 +88,28 @@ func Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	if err = start(cmd); err == nil {
 		err = cmd.Wait()
 	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("reading revisions requires git, which is not installed; install it")
-	case err != nil:
-		e := &gitError{cmp.Or(oneLine(stderr.String()), err.Error()), err}
-		switch {
-		case strings.HasPrefix(e.message, "not a git repository"):
-			e.message += "; run the command in a clone of the repository"
-		case strings.Contains(e.message, "from promisor remote"), strings.Contains(stderr.String(), "lazy fetching disabled"):
-			e.message += "; this clone is a partial one: run 'git fetch --refetch --no-filter', or clone without a filter"
-		}
-		return nil, e
+	if err != nil {
+		return nil, failure(ctx, err, stderr.String())
 	}
 	return stdout.Bytes(), nil
+}
+
+// failure returns the error of a git command that failed with err and wrote to stderr.
+func failure(ctx context.Context, err error, stderr string) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("reading revisions requires git, which is not installed; install it")
+	}
+	e := &gitError{cmp.Or(oneLine(stderr), err.Error()), err}
+	switch {
+	case strings.HasPrefix(e.message, "not a git repository"):
+		e.message += "; run the command in a clone of the repository"
+	case strings.Contains(e.message, "from promisor remote"), strings.Contains(stderr, "lazy fetching disabled"):
+		e.message += "; this clone is a partial one: run 'git fetch --refetch --no-filter', or clone without a filter"
+	}
+	return e
 }
 
 // Programs returns the files and directories that git must be able to execute: the git program, its

@@ -6,8 +6,9 @@
 // nothing out, write nothing, and need no work tree: bare repositories are read in the
 // same way. [New] is the entry point for objects that are elsewhere, such as in memory.
 //
-// Export writes all files of a commit to a directory, for readers that need one.
+// [NewCopy] writes files of a commit to a directory on demand, for readers that need one.
 //
-// revision.go finds the revision, export.go writes one to disk, tree.go finds its files, fs.go has the methods of
-// the file system, head.go describes the commit, and command.go runs git.
+// revision.go finds the revision, tree.go finds its files, fs.go has the methods of the file system, copy.go
+// writes files to disk, base.go finds the base of a branch, head.go describes the commit, command.go
+// runs git, and batch.go has it read objects.
 package gitfs

@@ -82,7 +82,8 @@ func TestMessages(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, ".git", "objects", blob[:2], blob[2:])); err != nil {
 		t.Fatal(err)
 	}
-	check("missing object", Export(t.Context(), "HEAD", t.TempDir()), blob+" missing", "get it with 'git fetch --refetch origin'")
+	_, err = fill(t, "HEAD", t.TempDir())
+	check("missing object", err, blob+" missing", "get it with 'git fetch --refetch origin'")
 	for _, name := range []string{dir, filepath.Join(dir, ".git")} {
 		if err := os.Chown(name, 12345, 12345); err != nil {
 			t.Fatal(err)
@@ -91,7 +92,7 @@ func TestMessages(t *testing.T) {
 	check("dubious ownership", open("HEAD"), "detected dubious ownership in repository", "To add an exception for this directory, call: git config --global --add safe.directory "+dir)
 	t.Setenv("PATH", "")
 	check("no git", open("HEAD"), "reading revisions requires git, which is not installed", "install it")
-	messages.Covered(t, filepath.Join(here, "command.go"), []string{"Git", "missing"}, found, "--is-shallow-repository")
+	messages.Covered(t, filepath.Join(here, "command.go"), []string{"failure", "missing"}, found, "--is-shallow-repository")
 	messages.Covered(t, filepath.Join(here, "fs.go"), []string{"ReadFile"}, found, "not a regular file")
 	messages.Covered(t, filepath.Join(here, "tree.go"), []string{"errSubmodule"}, found)
 }

@@ -71,7 +71,7 @@ func Open(ctx context.Context, rev string) (*Revision, error) {
 		name:       rev,
 		prefix:     path.Clean(prefix),
 	}
-	r.Tree = New(command{run}, strings.TrimSpace(string(object)), r.Shown)
+	r.Tree = New(command{run, newBatch(ctx)}, strings.TrimSpace(string(object)), r.Shown)
 	return r, nil
 }
 
@@ -93,10 +93,11 @@ func (r *Revision) Shown(name string) string {
 	return r.name + ":" + filepath.ToSlash(rel)
 }
 
-// command reads objects with the git command. run runs git until the context of [Open] is
-// done.
+// command reads objects with the git command until the context of [Open] is done: run lists a
+// directory, and all files are read by one process.
 type command struct {
-	run func(args ...string) ([]byte, error)
+	run   func(args ...string) ([]byte, error)
+	blobs *batch
 }
 
 // Entries implements [Objects].
@@ -121,4 +122,4 @@ func (c command) Entries(tree string) ([]Entry, error) {
 }
 
 // Blob implements [Objects].
-func (c command) Blob(object string) ([]byte, error) { return c.run("cat-file", "blob", object) }
+func (c command) Blob(object string) ([]byte, error) { return c.blobs.blob(object) }
