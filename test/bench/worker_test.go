@@ -3,14 +3,18 @@
 package main_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -25,40 +29,13 @@ import (
 // that the process does not share with others of the program. The aims: at most 0.2 s, at least
 // 200 instances a second, and at most 64 MiB.
 func BenchmarkWorker(b *testing.B) {
-	bin, err := programs()
-	if err != nil {
-		b.Fatal(err)
-	}
-	spec := v1alpha1.TransformSpec{CueRef: v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice"}}
-	opened, err := transform.Open(b.Context(), &modules.Opener{}, "web", spec, func(string) modules.Place { return modules.Place{} })
-	if err != nil {
-		b.Fatal(err)
-	}
-	sources, err := opened.Encode()
-	if err != nil {
-		b.Fatal(err)
-	}
-	pool, err := worker.New(worker.Options{
-		Dir: b.TempDir(), Command: []string{filepath.Join(bin, "pequod-manager"), "worker"}, Idle: time.Second, Timeout: time.Minute,
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(pool.Close)
-	key := worker.Key{Transform: types.NamespacedName{Namespace: "shop", Name: "web"}, Digest: transform.Digest(sources)}
-	if _, err := pool.Load(b.Context(), key, sources); err != nil {
-		b.Fatal(err)
-	}
+	pool, keys := workers(b, 1, worker.Options{Idle: time.Second})
+	key := keys[0]
 	n := 0
 	render := func() {
 		n++
-		r, err := pool.Render(b.Context(), key, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "pequod.io/v1alpha1", "kind": "WebService",
-			"metadata": map[string]any{"name": fmt.Sprintf("app-%d", n), "namespace": "default"},
-			"spec":     map[string]any{"image": "nginx:latest", "port": int64(80), "replicas": int64(3)},
-		}}, "default")
-		if err != nil || r.Graph == nil {
-			b.Fatal(err, r)
+		if err := renderWith(b, pool, key, n); err != nil {
+			b.Fatal(err)
 		}
 	}
 	var starts, rates, peaks []float64
@@ -89,6 +66,117 @@ func BenchmarkWorker(b *testing.B) {
 	b.ReportMetric(median(starts), "start-ms")
 	b.ReportMetric(median(rates), "instances/s")
 	b.ReportMetric(median(peaks), "peak-MiB")
+}
+
+// BenchmarkPlatforms measures the processor time for 1,800 instances in the processes of the manager: of one
+// platform, and of sixty with thirty each, with the default number of processes and with sixteen. The
+// platforms are loaded before. The aim is at most 1.3 times the time of one platform.
+func BenchmarkPlatforms(b *testing.B) {
+	for range b.N {
+		var one time.Duration
+		for _, c := range []struct{ platforms, processes int }{{1, 0}, {60, 0}, {60, 16}} {
+			pool, keys := workers(b, c.platforms, worker.Options{Processes: c.processes})
+			began := processorTime(b)
+			var all errgroup.Group
+			for _, key := range keys {
+				next := make(chan int, 1800)
+				for n := range 1800 / c.platforms {
+					next <- n
+				}
+				close(next)
+				for range 4 { // as many as the manager renders of a kind at once
+					all.Go(func() error {
+						for n := range next {
+							if err := renderWith(b, pool, key, n); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+			}
+			if err := all.Wait(); err != nil {
+				b.Fatal(err)
+			}
+			took := processorTime(b) - began
+			if pool.Close(); c.platforms == 1 {
+				one = took
+				b.ReportMetric(float64(took)/1800/1e6, "ms/instance")
+				continue
+			}
+			b.ReportMetric(float64(took)/float64(one), fmt.Sprintf("ratio-%d-processes", cmp.Or(c.processes, 64)))
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// workers returns a pool of the manager's processes, with platforms that are loaded.
+func workers(b *testing.B, platforms int, o worker.Options) (*worker.Pool, []worker.Key) {
+	b.Helper()
+	bin, err := programs()
+	if err != nil {
+		b.Fatal(err)
+	}
+	spec := v1alpha1.TransformSpec{CueRef: v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice"}}
+	opened, err := transform.Open(b.Context(), &modules.Opener{}, "web", spec, func(string) modules.Place { return modules.Place{} })
+	if err != nil {
+		b.Fatal(err)
+	}
+	sources, err := opened.Encode()
+	if err != nil {
+		b.Fatal(err)
+	}
+	o.Dir, o.Command, o.Timeout = b.TempDir(), []string{filepath.Join(bin, "pequod-manager"), "worker"}, time.Minute
+	pool, err := worker.New(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(pool.Close)
+	var keys []worker.Key
+	for i := range platforms {
+		key := worker.Key{Transform: types.NamespacedName{Namespace: "shop", Name: fmt.Sprint("web-", i)}, Digest: transform.Digest(sources)}
+		if _, err := pool.Load(b.Context(), key, sources); err != nil {
+			b.Fatal(err)
+		}
+		keys = append(keys, key)
+	}
+	return pool, keys
+}
+
+// renderWith renders an instance with a number.
+func renderWith(b *testing.B, pool *worker.Pool, key worker.Key, n int) error {
+	r, err := pool.Render(b.Context(), key, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "pequod.io/v1alpha1", "kind": "WebService",
+		"metadata": map[string]any{"name": fmt.Sprintf("app-%d", n), "namespace": "default"},
+		"spec":     map[string]any{"image": "nginx:latest", "port": int64(80), "replicas": int64(3)},
+	}}, "default")
+	if err == nil && r.Graph == nil {
+		err = fmt.Errorf("no graph: %v", r)
+	}
+	return err
+}
+
+// processorTime returns the processor time of this process and of those that it has started.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	sum := time.Duration(0)
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(who, &u); err != nil {
+			b.Fatal(err)
+		}
+		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	for _, id := range children(b) {
+		p, err := procfs.NewProc(id)
+		if err != nil {
+			continue // it has ended
+		}
+		if stat, err := p.Stat(); err == nil {
+			sum += time.Duration(stat.CPUTime() * 1e9)
+		}
+	}
+	return sum
 }
 
 // children returns the process ids of the processes that this one has started.
