@@ -35,7 +35,7 @@ func TestJobRunsOnce(t *testing.T) {
 			}
 			return removed(rg)
 		})
-		b.wantExists(false, "batch/v1", "Job", "job")
+		b.eventually("the garbage collector has removed the Job", func(ctx ctx) bool { return !b.exists(ctx, "batch/v1", "Job", "job") })
 		b.remove("web")
 		b.gone("web")
 	}
