@@ -52,6 +52,12 @@ func Compare(before, after []Object) Diff {
 	return d
 }
 
+// Equal reports whether two objects differ in nothing but their files.
+func (o Object) Equal(other Object) bool {
+	o.File = other.File
+	return reflect.DeepEqual(o, other)
+}
+
 // addWarnings adds warnings to the objects of a diff. It has all objects of both
 // sides, because selectors may match objects that do not change. The warnings of
 // each object are sorted by path; warnings of one path stay in the order in which

@@ -1,9 +1,10 @@
 package review
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
@@ -29,11 +30,13 @@ func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg s
 	if err := o.Confine(ctx, confine.Room{}); err != nil {
 		return err
 	}
-	before, err := objectsOf(oldArg, oldFiles)
+	defer boundGarbage()()
+	both := newShared(oldFiles, newFiles)
+	before, err := objectsOf(oldArg, oldFiles, both)
 	if err != nil {
 		return err
 	}
-	after, err := objectsOf(newArg, newFiles)
+	after, err := objectsOf(newArg, newFiles, both)
 	if err != nil {
 		return err
 	}
@@ -47,43 +50,93 @@ func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg s
 	return command.ExitWith(differenceCode(r))
 }
 
+// shared is what both sides of a comparison have, so that it is in memory once.
+type shared struct {
+	// units are those of files that are equal on both sides, by their paths. They are nil until the first side is
+	// read.
+	units map[string][]review.Unit
+	// objects are those of other files of the first side.
+	objects map[objectdiff.Key]objectdiff.Object
+}
+
+// newShared returns the paths of equal files.
+func newShared(before, after []files.TreeFile) shared {
+	contents := map[string][]byte{}
+	for _, f := range before {
+		contents[f.Path] = f.Data
+	}
+	s := shared{map[string][]review.Unit{}, map[objectdiff.Key]objectdiff.Object{}}
+	for _, f := range after {
+		if data, ok := contents[f.Path]; ok && bytes.Equal(data, f.Data) {
+			s.units[f.Path] = nil
+		}
+	}
+	return s
+}
+
+// unitsOf returns the units of a file. Those of a file that is equal on both sides have no graphs, because only
+// their objects matter.
+func (s shared) unitsOf(file files.TreeFile) (all []review.Unit, problems problem.List) {
+	units, equal := s.units[file.Path]
+	if units != nil {
+		return slices.Clone(units), nil
+	}
+	docs, err := yamlfile.Parse(file.Name, file.Data)
+	if err != nil {
+		return nil, input.ProblemsOf(err)
+	}
+	for _, doc := range docs {
+		units, err := input.DocumentUnits(doc, file.Name)
+		if err != nil {
+			problems = append(problems, input.ProblemsOf(err)...)
+		}
+		all = append(all, units...)
+	}
+	for i := range all {
+		if equal {
+			all[i].Graph = nil
+			continue
+		}
+		for n, obj := range all[i].Objects {
+			if known, ok := s.objects[obj.Key]; ok && known.Equal(obj) {
+				known.File = obj.File
+				all[i].Objects[n] = known
+			} else {
+				s.objects[obj.Key] = obj
+			}
+		}
+	}
+	if equal {
+		s.units[file.Path] = all
+	}
+	return all, problems
+}
+
 // objectsOf returns the objects in the files of an argument. Every
 // document must be an object, and each object must be there once. A skipped one would
-// look like an unchanged one, so anything else is an error.
-func objectsOf(arg string, files []files.TreeFile) (review.Tree, error) {
+// look like an unchanged one, so anything else is an error. What the other side, which was read before, has as
+// well comes from both.
+func objectsOf(arg string, files []files.TreeFile, both shared) (review.Tree, error) {
 	tree := review.Tree{Side: review.Side{Name: arg, AsIs: true}}
 	var problems problem.List
 	// first has the position of the first object of each key.
 	first := map[objectdiff.Key]problem.Position{}
 	for _, file := range files {
-		docs, err := yamlfile.Parse(file.Name, file.Data)
-		if err != nil {
-			var ps problem.List
-			if !errors.As(err, &ps) {
-				return tree, err
-			}
-			problems = append(problems, ps...)
-			continue
-		}
-		for _, doc := range docs {
-			units, err := input.DocumentUnits(doc, file.Name)
-			if err != nil {
-				problems = append(problems, input.ProblemsOf(err)...)
-				continue
-			}
-			for _, u := range units {
-				for _, obj := range u.Objects {
-					if at, ok := first[obj.Key]; ok {
-						problems = append(problems, problem.Problem{
-							Position: u.At, Rule: problem.RuleDuplicate,
-							Message: fmt.Sprintf("%s stands at %s already", obj, at),
-						})
-						continue
-					}
-					first[obj.Key] = u.At
+		units, ps := both.unitsOf(file)
+		problems = append(problems, ps...)
+		for _, u := range units {
+			u.File, u.At.File = file.Name, file.Name // those of this side
+			for _, obj := range u.Objects {
+				if at, ok := first[obj.Key]; ok {
+					problems = append(problems, problem.Problem{
+						Position: u.At, Rule: problem.RuleDuplicate,
+						Message: fmt.Sprintf("%s stands at %s already", obj, at),
+					})
+					continue
 				}
+				first[obj.Key] = u.At
 			}
-			tree.Units = append(tree.Units, units...)
+			tree.Units = append(tree.Units, u)
 		}
 	}
 	if len(problems) > 0 {

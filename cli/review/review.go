@@ -7,7 +7,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -269,21 +268,6 @@ func (o *reviewOptions) confine(ctx context.Context, from *baseFiles) error {
 		fetch = append(fetch, from.flags)
 	}
 	return o.Confine(ctx, may, fetch...)
-}
-
-// reportGarbage is the growth of the heap over the live data that triggers a collection
-// while a report is made, in the unit of GOGC.
-const reportGarbage = 200
-
-// boundGarbage makes the collector run more often until the returned function is called.
-// Both sides are in memory then, and the percentage of short commands would let garbage
-// grow to several times their size.
-func boundGarbage() (restore func()) {
-	before := debug.SetGCPercent(reportGarbage)
-	if 0 <= before && before < reportGarbage {
-		debug.SetGCPercent(before)
-	}
-	return func() { debug.SetGCPercent(before) }
 }
 
 // compareTools compares what another version of the program makes of the working tree.
