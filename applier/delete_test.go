@@ -1,7 +1,9 @@
 package applier_test
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -9,9 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/test/faults"
@@ -153,6 +157,62 @@ func TestRequestsOfADeletion(t *testing.T) {
 	}
 }
 
+// A deletion notices what its watches don't report: they are silent, or the account may only
+// get objects. Silent watches cost lists and no request for each object.
+func TestDeleteWithoutWatches(t *testing.T) {
+	const objects = 30
+	for name, c := range map[string]struct {
+		rule faults.Rule
+		gets int // that are sure to be enough
+	}{
+		"silent":    {faults.Rule{Verbs: []string{"watch"}, Faults: []faults.Fault{faults.Stall{}}}, objects / 10},
+		"forbidden": {faults.Rule{Verbs: []string{"watch", "list"}, Faults: []faults.Fault{faults.Status{Code: http.StatusForbidden}}}, 100 * objects},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cl := harness.Start(t)
+			proxy := cl.Proxy(t, 1)
+			b := envOn(t, cl, proxy.Config(cl.Config))
+			b.applier.Client.Propagation = cluster.Foreground
+			var many []string
+			for i := range objects {
+				many = append(many, fmt.Sprintf("{id: n%d, resource: {apiVersion: v1, kind: ServiceAccount, metadata: {name: n%d, finalizers: [example.com/hold]}}}", i, i))
+			}
+			rg := b.graph("g", "nodes: ["+strings.Join(many, ", ")+"]")
+			b.complete(rg)
+			proxy.Reset()
+			c.rule.Resources = []string{"serviceaccounts"}
+			proxy.Inject(c.rule)
+			deleting := map[string]bool{}
+			result, err := b.applier.Delete(t.Context(), inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, b.with(func(e applier.Event) {
+				if e.Phase != v1alpha1.NodeDeleting || deleting[e.Key.Name] {
+					return
+				}
+				deleting[e.Key.Name] = true
+				if len(deleting) == objects { // the watches have begun
+					time.AfterFunc(3*time.Second, func() {
+						for name := range deleting {
+							if _, err := cl.Client.CoreV1().ServiceAccounts(cl.Namespace).Patch(context.Background(), name, types.MergePatchType,
+								[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+								t.Error(err)
+							}
+						}
+					})
+				}
+			}))
+			if err != nil || result.Phase != engine.Completed {
+				t.Fatal(result, err)
+			}
+			gets := proxy.Count(func(r faults.Request) bool { return r.Verb == "get" && r.Resource == "serviceaccounts" })
+			lists := proxy.Count(func(r faults.Request) bool { return r.Verb == "list" && r.Resource == "serviceaccounts" })
+			t.Logf("%d gets, %d lists", gets, lists)
+			if gets > c.gets {
+				t.Errorf("%d gets and %d lists; want at most %d gets", gets, lists, c.gets)
+			}
+		})
+	}
+}
+
 // An object with a finalizer keeps the levels below it, unless the run doesn't wait.
 func TestDeleteWithFinalizer(t *testing.T) {
 	b := newEnv(t)
@@ -224,4 +284,50 @@ func TestNoNamespace(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
+}
+
+// A run on a slow API server sends hardly more requests than on a fast one: while it waits, it
+// relies on its watches.
+func TestRequestsOnASlowServer(t *testing.T) {
+	const stacks = 100
+	c := harness.Start(t)
+	proxy := c.Proxy(t, 1)
+	b := envOn(t, c, proxy.Config(c.Config))
+	b.options.PollInterval, b.options.ExplainInterval, b.options.Timeout = 30*time.Second, 0, 5*time.Minute
+	b.applier.Client.Propagation = cluster.Foreground // as pequod delete does by default
+	var nodes []string
+	for i := range stacks {
+		nodes = append(nodes, fmt.Sprintf(`
+- {id: account-%[1]d, resource: {apiVersion: v1, kind: ServiceAccount, metadata: {name: n%[1]d}}}
+- {id: config-%[1]d, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: n%[1]d}}}
+- {id: service-%[1]d, resource: {apiVersion: v1, kind: Service, metadata: {name: n%[1]d}, spec: {selector: {app: n%[1]d}, ports: [{port: 80}]}}}
+- id: web-%[1]d
+  resource:
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: n%[1]d}
+    spec:
+      replicas: 1
+      selector: {matchLabels: {app: n%[1]d}}
+      template: {metadata: {labels: {app: n%[1]d}}, spec: {containers: [{name: web, image: "web:1"}]}}`, i))
+	}
+	rg := b.graph("g", "nodes:"+strings.Join(nodes, ""))
+	proxy.Inject(faults.Rule{Faults: []faults.Fault{faults.Delay{For: 50 * time.Millisecond}}})
+	check := func(what string) {
+		t.Helper()
+		n := proxy.Count(func(faults.Request) bool { return true })
+		t.Logf("%s: %d requests", what, n)
+		if most := 4 * stacks * 11 / 10; n > most {
+			t.Errorf("%s: %d requests; want at most %d: %v", what, n, most, proxy.Counts())
+		}
+		proxy.Reset()
+	}
+	b.complete(rg)
+	check("apply")
+	o := b.options
+	o.PollInterval = time.Second
+	if result, err := b.applier.Delete(t.Context(), inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, o); err != nil || result.Phase != engine.Completed {
+		t.Fatal(result, err)
+	}
+	check("delete")
 }

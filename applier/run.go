@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -69,9 +71,7 @@ func (r *run) loop(ctx context.Context) (engine.Phase, error) {
 	for {
 		step := r.engine.Step(r.now())
 		r.report(step.Changes)
-		for _, action := range step.Actions {
-			r.start(ctx, action)
-		}
+		r.start(ctx, step.Actions)
 		// A stuck graph may still have requests in flight, whose outcomes are wanted in
 		// the statuses and in the inventory.
 		if step.Phase == engine.Completed || step.Phase == engine.Stuck && r.inFlight == 0 {
@@ -172,21 +172,73 @@ func (r *run) report(changes []engine.Status) {
 	}
 }
 
-// start executes an action on a new goroutine, as soon as a slot is free. An
-// action that has begun isn't canceled with ctx: an interrupted write may or may
-// not have been executed.
-func (r *run) start(ctx context.Context, a engine.Action) {
-	r.inFlight++
-	go func() {
-		select {
-		case r.slots <- struct{}{}:
-			defer func() { <-r.slots }()
-		case <-ctx.Done():
-			r.done <- answer{action: a, unsent: true}
+// start executes actions on new goroutines, as soon as slots are free. An action that has
+// begun isn't canceled with ctx: an interrupted write may or may not have been executed.
+// The polls of one watch are answered together.
+func (r *run) start(ctx context.Context, actions []engine.Action) {
+	r.inFlight += len(actions)
+	polls := map[cluster.Selection][]engine.Action{}
+	for _, a := range actions {
+		if a.Polled {
+			s := r.watches.selection(engine.Target{Key: a.Key, Version: a.Version, Labeled: true})
+			polls[s] = append(polls[s], a)
+			continue
+		}
+		go r.send(ctx, a)
+	}
+	for s, reads := range polls {
+		go r.poll(ctx, s, reads)
+	}
+}
+
+// send executes an action and sends its answer.
+func (r *run) send(ctx context.Context, a engine.Action) {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		r.done <- answer{action: a, unsent: true}
+		return
+	}
+	r.done <- answer{action: a, outcome: r.execute.Do(context.WithoutCancel(ctx), a)}
+}
+
+// poll answers Reads of the objects of a selection with one list. An object that left the
+// graph is being deleted, and gone if it isn't listed. What the list doesn't tell is read
+// alone: all objects if the account may not list them, and those of nodes that have lost
+// their labels. If the API server can't answer now, it isn't asked for each object instead.
+func (r *run) poll(ctx context.Context, s cluster.Selection, reads []engine.Action) {
+	if len(reads) == 1 {
+		r.send(ctx, reads[0])
+		return
+	}
+	found, listed := map[string]*unstructured.Unstructured{}, false
+	select {
+	case r.slots <- struct{}{}:
+		listing, err := r.Client.List(ctx, s)
+		<-r.slots
+		if listed = err == nil; listed {
+			for i := range listing.Objects {
+				found[listing.Objects[i].GetName()] = &listing.Objects[i]
+			}
+		} else if f := cluster.Classify(err); !f.Terminal && f.Reason != engine.ReasonUnknownKind {
+			for _, a := range reads {
+				r.done <- answer{action: a, outcome: engine.Outcome{Err: f}}
+			}
 			return
 		}
-		r.done <- answer{action: a, outcome: r.execute.Do(context.WithoutCancel(ctx), a)}
-	}()
+	case <-ctx.Done():
+	}
+	for _, a := range reads {
+		switch obj := found[a.Key.Name]; {
+		case obj != nil && engine.KeyOf(obj) == a.Key:
+			r.done <- answer{action: a, outcome: engine.Outcome{Object: obj}}
+		case obj == nil && listed && a.Node == "":
+			r.done <- answer{action: a}
+		default:
+			go r.send(ctx, a)
+		}
+	}
 }
 
 // write sends an action that changes the cluster, unless another run has

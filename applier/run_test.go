@@ -15,7 +15,7 @@ func TestTimeoutOfWaitingAction(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrTimeout)
 	r := &run{slots: make(chan struct{}), done: make(chan answer, 1)} // no slot, and no engine
-	r.start(ctx, engine.Action{Verb: engine.Read})
+	r.start(ctx, []engine.Action{{Verb: engine.Read}})
 	if err := r.receive(ctx, <-r.done); !errors.Is(err, ErrTimeout) || r.inFlight != 0 {
 		t.Errorf("error %v, %d in flight; want timed out, 0", err, r.inFlight)
 	}

@@ -53,6 +53,10 @@ type Action struct {
 	// Node is the id of the node of the object, "" if the object left the graph.
 	Node string
 
+	// Polled is set for Reads of objects with the graph's labels that a watch may have
+	// missed. The driver may answer those of one step and kind with one list. An object
+	// that left the graph is then being deleted, and gone if it isn't in the list.
+	Polled bool
 	// Targets are the objects of a Survey.
 	Targets []Target
 	// Search is set if a Survey also has to find the objects of all kinds that have

@@ -20,7 +20,9 @@ import (
 // ignored. With Options.ReadTrust, an object that expressions read may be read as the
 // graph's account instead.
 func (e *Engine) Observe(obj *unstructured.Unstructured) {
-	if n := e.nodes.byKey[e.keyOfObject(obj)]; n != nil && !e.mayLearn(n, obj) {
+	key := e.keyOfObject(obj)
+	e.confirmWatch(key, obj)
+	if n := e.nodes.byKey[key]; n != nil && !e.mayLearn(n, obj) {
 		e.distrust(n, obj.GetResourceVersion())
 		return
 	}
@@ -55,6 +57,7 @@ func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
 	if !e.tracks(key) {
 		return
 	}
+	e.confirmWatch(key, obj)
 	e.cache.tombstones.bury(key, tombstone{obj.GetUID(), obj.GetResourceVersion()})
 	old, n := e.cache.objects[key], e.nodes.byKey[key]
 	if n != nil && n.isJob() { // what came before the deletion may have been missed
@@ -72,7 +75,8 @@ func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
 // ObserveAll reports a list: all objects of a kind and namespace with the graph's
 // labels, or, if name is set, at most the one of that name. Version is the
 // resourceVersion of the list. Known objects that aren't listed were deleted or
-// lost their labels; the engine reads them.
+// lost their labels; the engine reads them. Those that left the graph and were being
+// deleted are taken to be gone, as in [Engine.ObserveGone].
 func (e *Engine) ObserveAll(gk schema.GroupKind, namespace, name, version string, objects []unstructured.Unstructured) {
 	here := location{gk, namespace}
 	listed := make(map[inventory.Key]bool, len(objects))
@@ -84,7 +88,11 @@ func (e *Engine) ObserveAll(gk schema.GroupKind, namespace, name, version string
 		if locationOf(key) != here || name != "" && key.Name != name || seen.absent || listed[key] {
 			continue
 		}
-		if (seen.mine || name != "") && !resourceversion.Older(version, seen.version) {
+		switch {
+		case !seen.mine && name == "", resourceversion.Older(version, seen.version):
+		case seen.deleting && e.nodes.byKey[key] == nil:
+			e.put(key, absentObservation(version, e.step.now))
+		default:
 			e.Forget(key)
 		}
 	}

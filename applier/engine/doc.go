@@ -43,7 +43,7 @@
 //
 // step.go runs one step. It looks up kinds whose scope isn't known (discover.go) and
 // reads the objects once (survey.go). For each node, reconcile.go chooses between reading
-// (read.go), waiting, failing (nodestatus.go), and writing; decide.go compares
+// (read.go, and poll.go while it waits), waiting, failing (nodestatus.go), and writing; decide.go compares
 // desired with observed, and apply.go requests the write. prune.go orders
 // removals, and remove.go decides about one object. done.go receives outcomes.
 //

@@ -67,6 +67,8 @@ type cache struct {
 	// that an older event reports may have been deleted before the list.
 	listed     map[location]string
 	tombstones tombstones
+	// polls has the state of polls per watch. It is nil if the engine doesn't poll.
+	polls map[watched]*polls
 	// vouched is when the graph's account last got an object, see Options.ReadTrust.
 	vouched map[inventory.Key]time.Time
 	// bytes is the size of the objects that observations keep.
@@ -97,6 +99,8 @@ type stepState struct {
 	wake time.Time
 	// writeDeferred is set if a write waits until the intent is recorded.
 	writeDeferred bool
+	// polling are the watches whose objects the step polls.
+	polling map[*polls]bool
 	// kept are the UIDs of the nodes' objects, nil until they are needed.
 	kept map[types.UID]bool
 	// unexplained are nodes that aren't ready and whose cause is due for a lookup.

@@ -103,9 +103,8 @@ type progress struct {
 	// earlier engine.
 	refused     bool
 	corrections corrections
-	// explained is the time of the last Explain, polled of the last poll.
-	explained, polled time.Time
-	explaining        bool // an Explain is in flight
+	explained   time.Time // time of the last Explain
+	explaining  bool      // an Explain is in flight
 	// explanation is the last answer to Explain.
 	explanation explanation
 	// compared is the live digest of the drifted object in the last Compare.
@@ -166,6 +165,11 @@ func ManagerOf(spec *graph.Node) string {
 		return p.FieldManager
 	}
 	return FieldManager
+}
+
+// labeled reports whether the observed object of the node has the graph's labels, or will have them.
+func (n *node) labeled(seen *observation) bool {
+	return !n.policy.external && (seen.absent || seen.mine)
 }
 
 // newApplyPolicy reads the policy of a node. Errors name the field below the node.

@@ -85,8 +85,9 @@ type Options struct {
 	// ExplainInterval is the time between two lookups of the cause why a node
 	// isn't ready. 0 disables the lookups.
 	ExplainInterval time.Duration
-	// PollInterval is the time after which an object that the engine waits for is
-	// read, in case that its watch missed a change. 0 disables polling.
+	// PollInterval is the time after which the objects that the engine waits for are
+	// read, in case that their watch missed a change. An event of the watch puts that
+	// off, and polls without news become rarer. 0 disables polling.
 	PollInterval time.Duration
 	// ReadTrust is how long after an answer to the graph's account what watches report
 	// of the same object is passed on to expressions. Later, objects are

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -33,53 +31,6 @@ func (e *Engine) read(n *node) {
 	e.request(Action{Verb: Read, Key: n.key, Version: n.version, Node: n.ID})
 }
 
-// poll describes an object that the engine waits for, and the state of its Reads.
-type poll struct {
-	key     inventory.Key
-	version string
-	node    string // id, "" for an object that left the graph
-	phase   v1alpha1.NodePhase
-	read    *retryState
-	last    *time.Time // time of the last poll
-}
-
-// pollWhileWaiting reads an object once per PollInterval while the engine waits
-// for it: a watch may have missed an event, or not be permitted.
-func (e *Engine) pollWhileWaiting(p poll, seen *observation) {
-	switch p.phase {
-	case v1alpha1.NodeProgressing, v1alpha1.NodeDegraded, v1alpha1.NodeWaiting, v1alpha1.NodeDeleting:
-	default:
-		return
-	}
-	if e.opts.PollInterval <= 0 || p.read.inFlight {
-		return
-	}
-	last := seen.at
-	if p.last.After(last) {
-		last = *p.last
-	}
-	if next := last.Add(e.opts.PollInterval); e.step.now.Before(next) {
-		e.wakeAt(next)
-		return
-	}
-	*p.last = e.step.now
-	p.read.inFlight = true
-	e.request(Action{Verb: Read, Key: p.key, Version: p.version, Node: p.node})
-}
-
-func (e *Engine) pollNode(n *node, seen *observation) {
-	e.pollWhileWaiting(poll{
-		key: n.key, version: n.version, node: n.ID, phase: n.status.Phase,
-		read: &n.progress.read, last: &n.progress.polled,
-	}, seen)
-}
-
-func (e *Engine) pollRemoval(r *removal, seen *observation) {
-	e.pollWhileWaiting(poll{
-		key: r.entry.Key, version: r.entry.Version, phase: r.status.Phase, read: &r.read, last: &r.polled,
-	}, seen)
-}
-
 // finishRead receives the outcome of a Read. N is nil for an object that left the
 // graph.
 func (e *Engine) finishRead(a Action, n *node, o Outcome) {
@@ -102,6 +53,7 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 	if e.opts.Damper.readSucceeded(a.Key) {
 		e.retryRefused()
 	}
+	defer e.notePoll(a)
 	e.noteVersion(a.Key, o.Object)
 	if n != nil && n.progress.unverified == a.unverified {
 		n.progress.unverified = ""

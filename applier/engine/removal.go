@@ -51,7 +51,6 @@ type removal struct {
 	gone bool
 	// held is set while the object is kept for a grace period.
 	held   bool
-	polled time.Time // time of the last poll
 	status Status
 	// reported is the status in the last Step.Changes that had one.
 	reported Status

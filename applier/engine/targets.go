@@ -68,5 +68,5 @@ func (e *Engine) awaited(n *node) (Target, bool) {
 	if seen == nil || n.progress.write.inFlight {
 		return Target{}, false
 	}
-	return Target{n.key, n.version, !n.policy.external && (seen.absent || seen.mine), false, false}, true
+	return Target{n.key, n.version, n.labeled(seen), false, false}, true
 }

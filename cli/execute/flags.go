@@ -69,8 +69,8 @@ func (f *RunFlags) Validate() error {
 	return nil
 }
 
-// DeletionPoll is the interval between reads of an object that is being deleted.
-// It is shorter than pollEvery, because a user watches a deletion and expects it
+// DeletionPoll is the time after which objects that are being deleted are read if their
+// watch is silent. It is shorter than pollEvery, because a user watches a deletion and expects it
 // to end soon.
 const DeletionPoll = time.Second
 
@@ -78,8 +78,8 @@ const (
 	// explainEvery is the interval between lookups of the reason why an object
 	// isn't ready. Each lookup costs requests for Pods and Events.
 	explainEvery = 2 * time.Second
-	// pollEvery is the interval between reads of objects that are waited for. It
-	// is a fallback: normally a watch reports changes, but RBAC may forbid it.
+	// pollEvery is the time after which objects that are waited for are read if their
+	// watch is silent. It may be broken, or RBAC may forbid it.
 	pollEvery = 30 * time.Second
 	// Failed requests are retried after firstRetry at first, and after at most
 	// lastRetry later.
