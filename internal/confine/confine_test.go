@@ -109,10 +109,7 @@ func TestRoom(t *testing.T) {
 				err = cmd.Start()
 			} else {
 				room := test.room(dir)
-				room.Run = append(room.Run, self)
-				if len(room.Read) == 0 { // a test binary may need libraries
-					room.Run = append(room.Run, Libraries...)
-				}
+				room.Run = append(append(room.Run, self), Libraries...) // a test binary may need libraries
 				err = room.Start(cmd)
 			}
 			if err == nil {
