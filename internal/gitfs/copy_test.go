@@ -203,15 +203,15 @@ func TestCopyStaysInside(t *testing.T) {
 	file, link, inside := object("blob", []byte("evil")), object("blob", []byte(outside)), object("blob", []byte("b"))
 	sub := tree(entry{"100644", "x", file})
 	for name, test := range map[string]struct{ tree, want string }{
-		"out":            {tree(entry{"120000", "a", link}, entry{"40000", "a", sub}), "mkdirat a: file exists"},
-		"inside":         {tree(entry{"120000", "a", inside}, entry{"40000", "a", sub}, entry{"40000", "b", tree(entry{"100644", "y", file})}), "mkdirat a: file exists"},
-		"file":           {tree(entry{"100644", "a", file}, entry{"40000", "a", sub}), "openat a/x: not a directory"},
-		"twice":          {tree(entry{"100644", "a", file}, entry{"100644", "a", file}), "open a: file already exists"},
-		"parent":         {tree(entry{"40000", "..", sub}), "open ../x: invalid argument"},
-		"slash":          {tree(entry{"100644", "../x", file}), "open ../x: invalid argument"},
-		"absolute":       {tree(entry{"100644", outside + "/x", file}), "open " + outside + "/x: invalid argument"},
-		"empty":          {tree(entry{"40000", "", sub}), "git: empty filename in tree entry"},
-		"repository":     {tree(entry{"40000", ".git", sub}), "open .git/x: invalid argument"},
+		"out":               {tree(entry{"120000", "a", link}, entry{"40000", "a", sub}), "mkdirat a: file exists"},
+		"inside":            {tree(entry{"120000", "a", inside}, entry{"40000", "a", sub}, entry{"40000", "b", tree(entry{"100644", "y", file})}), "mkdirat a: file exists"},
+		"file":              {tree(entry{"100644", "a", file}, entry{"40000", "a", sub}), "openat a/x: not a directory"},
+		"twice":             {tree(entry{"100644", "a", file}, entry{"100644", "a", file}), "open a: file already exists"},
+		"parent":            {tree(entry{"40000", "..", sub}), "open ../x: invalid argument"},
+		"slash":             {tree(entry{"100644", "../x", file}), "open ../x: invalid argument"},
+		"absolute":          {tree(entry{"100644", outside + "/x", file}), "open " + outside + "/x: invalid argument"},
+		"empty":             {tree(entry{"40000", "", sub}), "git: empty filename in tree entry"},
+		"repository":        {tree(entry{"40000", ".git", sub}), "open .git/x: invalid argument"},
 		"repository itself": {tree(entry{"100644", ".git", file}), "open .git: invalid argument"},
 	} {
 		to := t.TempDir()
