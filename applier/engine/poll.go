@@ -13,7 +13,7 @@ import (
 // unless Options.PollInterval is longer.
 const slowestPoll = 30 * time.Second
 
-// watched is what one watch covers: the objects of a kind and namespace with the graph's
+// watched identifies a watch by its objects: those of a kind and namespace with the graph's
 // labels, or, if name is set, one object without them.
 type watched struct {
 	location

@@ -107,8 +107,8 @@ func TestPollsOfAWorkingWatch(t *testing.T) {
 	}
 }
 
-// An event puts the next poll off. After a poll that found a change which no event reports,
-// polls begin anew. If events follow, they are only late, and polls become rarer.
+// An event delays the next poll. After a poll that found a change without an event, the
+// interval is the shortest again. If an event follows, the watch is only slow, and the interval grows.
 func TestPollsAfterNews(t *testing.T) {
 	late := map[time.Duration]func(){}
 	b := waitingFor(t, "a", "b")

@@ -68,7 +68,7 @@ type view struct {
 	tooLarge bool
 }
 
-// instead says where all of a graph is that is too large for a drawing.
+// instead is the next step if a graph is too large for a drawing.
 const instead = "-o json has all nodes and dependencies."
 
 // node is one node of a view.

@@ -50,7 +50,7 @@ func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg s
 	return command.ExitWith(differenceCode(r))
 }
 
-// shared is what both sides of a comparison have, so that it is in memory once.
+// shared has the files and objects that both sides of a comparison have. Each is in memory once.
 type shared struct {
 	// units are those of files that are equal on both sides, by their paths. They are nil until the first side is
 	// read.
@@ -114,8 +114,8 @@ func (s shared) unitsOf(file files.TreeFile) (all []review.Unit, problems proble
 
 // objectsOf returns the objects in the files of an argument. Every
 // document must be an object, and each object must be there once. A skipped one would
-// look like an unchanged one, so anything else is an error. What the other side, which was read before, has as
-// well comes from both.
+// look like an unchanged one, so anything else is an error. Files and objects that the other side has, too, are
+// taken from both.
 func objectsOf(arg string, files []files.TreeFile, both shared) (review.Tree, error) {
 	tree := review.Tree{Side: review.Side{Name: arg, AsIs: true}}
 	var problems problem.List

@@ -36,21 +36,15 @@ func TestHostileTenant(t *testing.T) {
 	if os.Getenv("PEQUOD_SOAK") != "" {
 		tries = 100
 	}
-	c, account := installed.Install(t)
-	quiet := *c
-	quiet.Namespace = c.Unique("quiet")
-	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+quiet.Namespace+"}}")
-	c.Apply(t, watchRole)
-	hostile.Account(t, &quiet)
-	hostile.Prepare(t, c)
+	c, quiet, account := neighbours(t)
 
 	p, within := runWithin(t, c, account)
-	alone := measure(t, &quiet, "alone", tries)
+	alone := measure(t, quiet, "alone", tries)
 	for _, rg := range hostile.Graphs(c.Namespace) {
 		hostile.Apply(t, c, rg)
 	}
 	hostile.Disturb(t, c)
-	beside := measure(t, &quiet, "beside", tries)
+	beside := measure(t, quiet, "beside", tries)
 
 	t.Logf("%d graphs, each of one object, are ready after %v (half of them) and %v (99 %%); beside a hostile tenant after %v and %v; peak memory %d MiB",
 		tries, percentile(alone, 50), percentile(alone, 99), percentile(beside, 50), percentile(beside, 99), peakMemory(t, p.Cmd.Process.Pid)>>20)
@@ -58,6 +52,19 @@ func TestHostileTenant(t *testing.T) {
 	if most := max(2*time.Second, 4*percentile(alone, 99)); os.Getenv("PEQUOD_SOAK") != "" && percentile(beside, 99) > most {
 		t.Errorf("99 %% of the graphs are ready after %v; want %v", percentile(beside, 99), most)
 	}
+}
+
+// neighbours returns a cluster with the applier installed, and the same with the namespace of another tenant.
+func neighbours(t *testing.T) (hostileOne, quiet *harness.Cluster, account *rest.Config) {
+	t.Helper()
+	c, account := installed.Install(t)
+	other := *c
+	other.Namespace = c.Unique("quiet")
+	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+other.Namespace+"}}")
+	c.Apply(t, watchRole)
+	hostile.Account(t, &other)
+	hostile.Prepare(t, c)
+	return c, &other, account
 }
 
 // runWithin runs the applier with the memory of its Deployment. within fails the test if that wasn't enough.
@@ -96,13 +103,7 @@ func runWithin(t *testing.T, c *harness.Cluster, account *rest.Config) (p *proce
 // TestHostileClusters has forty graphs of a tenant whose kubeconfigs lead to servers that answer without end: with
 // text, with values that become larger when they are decoded, and slowly after much text.
 func TestHostileClusters(t *testing.T) {
-	c, account := installed.Install(t)
-	quiet := *c
-	quiet.Namespace = c.Unique("quiet")
-	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+quiet.Namespace+"}}")
-	c.Apply(t, watchRole)
-	hostile.Account(t, &quiet)
-	hostile.Prepare(t, c)
+	c, quiet, account := neighbours(t)
 	p, within := runWithin(t, c, account)
 	var answers atomic.Int32
 	servers := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +145,7 @@ stringData:
 		}
 		return nil
 	})
-	beside := measure(t, &quiet, "beside", 5)
+	beside := measure(t, quiet, "beside", 5)
 	t.Logf("%d requests; graphs of others are ready after %v (half of them); peak memory %d MiB", answers.Load(), percentile(beside, 50), peakMemory(t, p.Cmd.Process.Pid)>>20)
 	within()
 }

@@ -30,7 +30,7 @@ func (p *Pool) dispatch() {
 		}
 		p.begin(pl, l)
 	}
-	// A process that no platform may take becomes one after a pause.
+	// After a pause, a platform that waits may get the process of another one.
 	if p.queue.slots > 0 && !p.awaits && slices.ContainsFunc(p.queue.waiting, func(pl *platform) bool { return pl.failures == 0 }) {
 		p.awaits = true
 		p.dispatchAfter(pause)
@@ -169,8 +169,9 @@ func (p *Pool) begin(pl *platform, l *lane) {
 		l.worked = 0
 	}
 	if l.process == nil {
-		if !p.room() {
-			p.endProcess(p.taken(c.urgent))
+		// The memory of the others may have changed since laneOf, which had room or a process to end.
+		if other := p.taken(c.urgent); other != nil && !p.room() {
+			p.endProcess(other)
 		}
 		p.countProcesses(1)
 		l.starting = true

@@ -41,7 +41,7 @@ type lane struct {
 	idleSince time.Time
 	// worked is the time of the evaluations of the process, without a pause between them.
 	worked time.Duration
-	// memory is what the process had alone when it was measured last, in bytes.
+	// memory is the private memory of the process at its last measurement, in bytes.
 	memory uint64
 }
 

@@ -30,7 +30,7 @@ type Graph struct {
 	// Headings are the titles of the columns. If it is nil, columns are the waves of a
 	// whole graph, and have their numbers.
 	Headings []string
-	// Instead says what to do instead if the graph is too large for a drawing.
+	// Instead is a sentence with the next step if the graph is too large for a drawing.
 	Instead string
 }
 

@@ -68,7 +68,7 @@ type placed struct {
 	Graph  // without the edges that others imply
 	sizes  []layout.Box
 	layout layout.Layout
-	// instead is what is written in place of a drawing that would be too large.
+	// instead has the lines that replace a drawing that is too large.
 	instead []string
 	implied int // number of edges that are left out
 }
