@@ -17,7 +17,6 @@ func (c *Checkout) Fill(path string) error {
 	path = c.abs(path)
 	c.mu.Lock()
 	filled := c.filled[path]
-	c.filled[path] = true
 	c.mu.Unlock()
 	if !filled {
 		// The root of a module is the nearest directory with cue.mod, which may be above.
@@ -25,6 +24,10 @@ func (c *Checkout) Fill(path string) error {
 			c.fill(filepath.Join(dir, "cue.mod"), func(string) bool { return false })
 		}
 		c.fill(path, direct)
+		// Only now: others read the files as soon as this says that they are there.
+		c.mu.Lock()
+		c.filled[path] = true
+		c.mu.Unlock()
 	}
 	return c.Err()
 }
