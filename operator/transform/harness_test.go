@@ -45,7 +45,7 @@ const patience = 3 * time.Minute
 type env struct {
 	*harness.Cluster
 	t       testing.TB
-	client  client.Client // of the test, which reads from the API server
+	client  client.WithWatch // of the test, which reads from the API server
 	catalog *catalog.Catalog
 	fetcher *fetcher
 	loader  *loader
@@ -74,7 +74,7 @@ func idle(t testing.TB, c *harness.Cluster) *env {
 	}
 	inprocess.Install(t, c)
 	var err error
-	if b.client, err = client.New(c.Config, client.Options{Scheme: scheme(t)}); err != nil {
+	if b.client, err = client.NewWithWatch(c.Config, client.Options{Scheme: scheme(t)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.clean)
