@@ -200,14 +200,15 @@ func (c *Client) listPage(ctx context.Context, kind Kind, namespace string, opti
 }
 
 // listMetadata lists one page of only the metadata of objects, which takes the
-// API server and the network much less than whole objects.
-func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace string, limit int) (*metav1.PartialObjectMetadataList, error) {
+// API server and the network much less than whole objects. The page follows that which
+// ended with next; the first one has "".
+func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace, next string) (*metav1.PartialObjectMetadataList, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	a := address{gvk: kind.Resource.GroupVersion().WithKind(""), kind: kind, namespace: namespace}
 	raw, err := ResponseBody(c.rest.Get().AbsPath(a.collectionPath()...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").
-		Param("limit", strconv.Itoa(limit)).Do(ctx))
+		Param("limit", strconv.Itoa(pageSize)).Param("continue", next).Do(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -108,15 +108,15 @@ func (c *Client) readCollection(ctx context.Context, col collection, selector st
 	case namespace == "":
 		return nil, nil, nil // see errNoNamespace
 	}
-	r := &collectionReader{client: c, kind: kind, gvk: col.gvk, namespace: namespace, names: map[string]bool{}}
+	r := &collectionReader{client: c, kind: kind, gvk: col.gvk, namespace: namespace, names: map[string]bool{}, unreadable: map[inventory.Key]error{}}
 	if r.canList() {
 		// Without the right to list, every target is read by itself.
 		if err := r.readLabelled(ctx, selector); err != nil && !apierrors.IsForbidden(err) {
 			return nil, nil, err
 		}
 	}
-	unreadable := r.readRest(ctx, wanted)
-	return r.found, unreadable, nil
+	r.readRest(ctx, wanted)
+	return r.found, r.unreadable, nil
 }
 
 // collectionReader collects the objects of one kind in one namespace.
@@ -125,8 +125,12 @@ type collectionReader struct {
 	kind      Kind
 	gvk       schema.GroupVersionKind
 	namespace string // "" for a cluster-scoped kind
-	found     []*unstructured.Unstructured
-	names     map[string]bool // the names of found
+
+	mu         sync.Mutex // of what follows, while targets are read one by one
+	found      []*unstructured.Unstructured
+	names      map[string]bool // the names of found
+	unreadable map[inventory.Key]error
+	forbidden  int // how many of unreadable the identity may not read
 }
 
 // canList reports whether the kind can be listed at all. The identity may still
@@ -148,10 +152,9 @@ func (r *collectionReader) readLabelled(ctx context.Context, selector string) er
 	return err
 }
 
-// readRest reads the targets that weren't found by their labels, and returns the
-// errors by target. Most of these targets don't exist. If there are many, one
-// list of names rules out those that don't.
-func (r *collectionReader) readRest(ctx context.Context, wanted []engine.Target) map[inventory.Key]error {
+// readRest reads the targets that weren't found by their labels. Most of these targets
+// don't exist. If there are many, a list of names rules out those that don't.
+func (r *collectionReader) readRest(ctx context.Context, wanted []engine.Target) {
 	var rest []engine.Target
 	for _, t := range wanted {
 		if !r.names[t.Name] {
@@ -159,32 +162,51 @@ func (r *collectionReader) readRest(ctx context.Context, wanted []engine.Target)
 		}
 	}
 	if len(rest) > maxSingleReads && r.canList() {
-		if existing, ok := r.existingNames(ctx); ok {
+		if existing, ok := r.existingNames(ctx, 1+len(rest)/readsOfPage); ok {
 			rest = slices.DeleteFunc(rest, func(t engine.Target) bool { return !existing[t.Name] })
 		}
 	}
-	unreadable := map[inventory.Key]error{}
-	forbidden := 0
-	for _, t := range rest {
-		if forbidden == maxForbidden {
-			unreadable[t.Key] = errNotTried
-			continue
+	var g errgroup.Group
+	g.SetLimit(concurrency)
+	for i, t := range rest {
+		if i == maxForbidden {
+			_ = g.Wait() // the first ones show whether the others are tried
 		}
-		obj, err := r.client.get(ctx, address{gvk: r.gvk, kind: r.kind, namespace: r.namespace, name: t.Name})
-		var noKind *NoKindError
-		switch {
-		case errors.As(err, &noKind):
-		case err != nil:
-			unreadable[t.Key] = Classify(err)
-			if apierrors.IsForbidden(err) {
-				forbidden++
-			}
-		case obj != nil:
-			r.add(obj)
-		}
+		g.Go(func() error { r.read(ctx, t); return nil })
 	}
-	return unreadable
+	_ = g.Wait() // the errors are in r.unreadable
 }
+
+// read reads a target by its name.
+func (r *collectionReader) read(ctx context.Context, t engine.Target) {
+	r.mu.Lock()
+	tried := r.forbidden < maxForbidden
+	if !tried {
+		r.unreadable[t.Key] = errNotTried
+	}
+	r.mu.Unlock()
+	if !tried {
+		return
+	}
+	obj, err := r.client.get(ctx, address{gvk: r.gvk, kind: r.kind, namespace: r.namespace, name: t.Name})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var noKind *NoKindError
+	switch {
+	case errors.As(err, &noKind):
+	case err != nil:
+		r.unreadable[t.Key] = Classify(err)
+		if apierrors.IsForbidden(err) {
+			r.forbidden++
+		}
+	case obj != nil:
+		r.add(obj)
+	}
+}
+
+// readsOfPage is the number of reads of single objects that cost an API server about as much
+// as a page of metadata.
+const readsOfPage = 20
 
 // maxForbidden is the number of targets of a collection that the identity may not
 // read after which the others aren't tried. The engine reads them when it needs them.
@@ -196,15 +218,20 @@ var errNotTried = &engine.Failure{
 }
 
 // existingNames returns the names of all objects of the collection, and false if
-// they don't fit in one page or can't be listed.
-func (r *collectionReader) existingNames(ctx context.Context) (map[string]bool, bool) {
-	list, err := r.client.listMetadata(ctx, r.kind, r.namespace, pageSize)
-	if err != nil || list.Continue != "" {
-		return nil, false
+// they don't fit in the pages or can't be listed.
+func (r *collectionReader) existingNames(ctx context.Context, pages int) (map[string]bool, bool) {
+	names, next := map[string]bool{}, ""
+	for range pages {
+		list, err := r.client.listMetadata(ctx, r.kind, r.namespace, next)
+		if err != nil {
+			return nil, false
+		}
+		for _, item := range list.Items {
+			names[item.Name] = true
+		}
+		if next = list.Continue; next == "" {
+			return names, true
+		}
 	}
-	names := make(map[string]bool, len(list.Items))
-	for _, item := range list.Items {
-		names[item.Name] = true
-	}
-	return names, true
+	return nil, false
 }
