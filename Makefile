@@ -43,7 +43,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/api.md docs/cmd docs/consequences.md review/forecast/rules.json 'api/*/zz_generated.*.go' render/kinds/builtin.txt operator/roles/embedded.json 'config/crd/*_*.yaml' 'config/actions/crd/*_*.yaml' config/actions.yaml config/applier.yaml config/operator.yaml config/chart/templates/actions.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help fuzz consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak slow lint generate verify bench bench-history bench-cluster peers cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check vuln registry
+.PHONY: help fuzz consequences manifests install run run-manager deploy undeploy demo build test compat e2e goldens soak slow lint generate verify bench bench-history bench-cluster peers cluster costs demo-cluster demo-actions notices testcluster pictures parity release-check size vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -212,6 +212,9 @@ PLATFORMS ?= linux/amd64
 release-check: ## Make a release without publishing it, make it again, and check what it consists of
 	for tool in $(GORELEASER) $(KO) $(SYFT); do GOBIN=$(CURDIR)/bin $(GO) install $$tool || exit 1; done
 	PEQUOD_RELEASE=$(PLATFORMS) $(GO) test -count=1 -v -timeout=80m ./test/release
+
+size: ## Print the lines of product code by room
+	@$(GO) test -count=1 -v -run '^TestLines$$' ./test/tree -table
 
 # GOVULNCHECK is not a tool of go.mod, because its dependencies are not ours.
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
