@@ -9,17 +9,7 @@ import (
 // that was printed about it:
 //
 //	Action shop/db: not ready, Applying: the run is in progress
-func (l *States) ShowObject(key inventory.Key, state statusview.Outside) {
-	for _, a := range state.Actions {
-		l.object(key, a.Line())
-	}
-	for _, m := range state.Monitors {
-		l.object(key, m.Line())
-	}
-	for _, r := range state.Receivers {
-		l.object(key, r.Line())
-	}
-}
+func (l *States) ShowObject(key inventory.Key, state statusview.Row) { l.object(key, state.Line()) }
 
 // GoneObject prints that an object was deleted.
 func (l *States) GoneObject(key inventory.Key) {

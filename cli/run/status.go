@@ -227,7 +227,7 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, given statu
 // graphs, and named are those of the arguments. Text and wide are trees.
 func (o *statusOptions) write(w io.Writer, r statusview.Report, nodes, named statusview.Outside) error {
 	r.Outside = named
-	r.Add(nodes)
+	r.Add(nodes.All()...)
 	switch o.output {
 	case "json", "yaml":
 		return output.Write(w, o.output, r)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
@@ -32,7 +30,7 @@ func objectError(key inventory.Key, err error) error {
 // details reads named objects in full. The first error ends it: half an answer would look like
 // a complete one.
 func details(ctx context.Context, client *cluster.Client, keys []inventory.Key) (statusview.Outside, error) {
-	found := make([]statusview.Outside, len(keys))
+	found := make([]statusview.Row, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(execute.MaxConcurrent)
 	for i, key := range keys {
@@ -42,7 +40,7 @@ func details(ctx context.Context, client *cluster.Client, keys []inventory.Key) 
 				err = errNoObject
 			}
 			if err == nil {
-				found[i], err = detail(obj)
+				found[i], err = statusview.NewRow(obj, true)
 			}
 			if err != nil {
 				return objectError(key, err)
@@ -50,35 +48,10 @@ func details(ctx context.Context, client *cluster.Client, keys []inventory.Key) 
 			return nil
 		})
 	}
-	err := g.Wait()
 	var all statusview.Outside
-	for _, o := range found {
-		all.Add(o)
+	if err := g.Wait(); err != nil {
+		return all, err
 	}
-	return all, err
-}
-
-// detail returns an object with everything that is shown of one.
-func detail(obj *unstructured.Unstructured) (o statusview.Outside, err error) {
-	decode := func(into any) error {
-		return runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, into)
-	}
-	switch obj.GetKind() {
-	case "Action":
-		var a v1alpha1.Action
-		if err = decode(&a); err == nil {
-			o.Actions = append(o.Actions, statusview.DetailAction(&a))
-		}
-	case "Monitor":
-		var m v1alpha1.Monitor
-		if err = decode(&m); err == nil {
-			o.Monitors = append(o.Monitors, statusview.DetailMonitor(&m))
-		}
-	case "Receiver":
-		var r v1alpha1.Receiver
-		if err = decode(&r); err == nil {
-			o.Receivers = append(o.Receivers, statusview.DetailReceiver(&r))
-		}
-	}
-	return o, err
+	all.Add(found...)
+	return all, nil
 }

@@ -35,7 +35,7 @@ type watchedObject struct {
 // different objects.
 type objectView interface {
 	// ShowObject displays the current state of an object.
-	ShowObject(key inventory.Key, state statusview.Outside)
+	ShowObject(key inventory.Key, state statusview.Row)
 	// GoneObject reports that an object that was shown no longer exists.
 	GoneObject(inventory.Key)
 	Err() error
@@ -93,7 +93,7 @@ func (f *watchedObject) handle(ev cluster.Event, view objectView, untilReady boo
 		view.GoneObject(f.key)
 		return false, nil
 	}
-	state, err := detail(obj)
+	state, err := statusview.NewRow(obj, true)
 	if err != nil {
 		return false, err
 	}

@@ -27,25 +27,20 @@ func (j *jsonStates) Show(s *applier.State) {
 }
 
 // ShowObject implements objectView. The state has the field kind, which that of a graph hasn't.
-func (j *jsonStates) ShowObject(key inventory.Key, state statusview.Outside) {
-	for _, a := range state.Actions {
-		j.show(key, struct {
-			Kind string `json:"kind"`
-			statusview.Action
-		}{key.Kind, a})
+func (j *jsonStates) ShowObject(key inventory.Key, state statusview.Row) {
+	j.show(key, withKind{state})
+}
+
+// withKind is a state with the field kind.
+type withKind struct{ statusview.Row }
+
+// MarshalJSON implements [json.Marshaler].
+func (r withKind) MarshalJSON() ([]byte, error) {
+	state, err := json.Marshal(r.Row)
+	if err != nil {
+		return nil, err
 	}
-	for _, m := range state.Monitors {
-		j.show(key, struct {
-			Kind string `json:"kind"`
-			statusview.Monitor
-		}{key.Kind, m})
-	}
-	for _, r := range state.Receivers {
-		j.show(key, struct {
-			Kind string `json:"kind"`
-			statusview.Receiver
-		}{key.Kind, r})
-	}
+	return append([]byte(`{"kind":"`+r.Kind()+`",`), state[1:]...), nil
 }
 
 // show prints a state, unless it is equal to the last one of the key.

@@ -164,21 +164,8 @@ func writeNames(w io.Writer, list statusList) error {
 
 // writeOutsideNames prints Actions, Monitors and Receivers as kubectl names them.
 func writeOutsideNames(w io.Writer, o statusview.Outside) error {
-	var names []string
-	add := func(kind string, s statusview.Summary) {
-		names = append(names, kube.ResourceName(v1alpha1.Group, kind, s.Name))
-	}
-	for _, a := range o.Actions {
-		add("Action", a.Summary)
-	}
-	for _, m := range o.Monitors {
-		add("Monitor", m.Summary)
-	}
-	for _, r := range o.Receivers {
-		add("Receiver", r.Summary)
-	}
-	for _, name := range names {
-		if _, err := fmt.Fprintln(w, name); err != nil {
+	for _, r := range o.All() {
+		if _, err := fmt.Fprintln(w, kube.ResourceName(v1alpha1.Group, r.Kind(), r.Base().Name)); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -83,10 +82,15 @@ func (r *outsideReader) read(ctx context.Context, kind, namespace string, wanted
 			if !wanted(page[i].GetName()) {
 				continue
 			}
-			if err := r.add(kind, &page[i]); err != nil {
+			row, err := statusview.NewRow(&page[i], false)
+			if err != nil {
 				name := types.NamespacedName{Namespace: page[i].GetNamespace(), Name: page[i].GetName()}
 				broken = errors.Join(broken, fmt.Errorf("%s %s: %w", kind, name, err))
+				continue
 			}
+			r.mu.Lock()
+			r.found.Add(row)
+			r.mu.Unlock()
 		}
 	})
 	var noKind *cluster.NoKindError
@@ -110,32 +114,4 @@ func (r *outsideReader) print(code int, err error) {
 	defer r.mu.Unlock()
 	r.code = max(r.code, code)
 	fmt.Fprintln(r.env.Err, "pequod: "+source.Escape(err.Error(), ""))
-}
-
-// add adds an object of one of outsideKinds.
-func (r *outsideReader) add(kind string, obj *unstructured.Unstructured) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	decode := func(into any) error { return runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, into) }
-	switch kind {
-	case "Action":
-		var a v1alpha1.Action
-		if err := decode(&a); err != nil {
-			return err
-		}
-		r.found.Actions = append(r.found.Actions, statusview.NewAction(&a))
-	case "Monitor":
-		var m v1alpha1.Monitor
-		if err := decode(&m); err != nil {
-			return err
-		}
-		r.found.Monitors = append(r.found.Monitors, statusview.NewMonitor(&m))
-	case "Receiver":
-		var v v1alpha1.Receiver
-		if err := decode(&v); err != nil {
-			return err
-		}
-		r.found.Receivers = append(r.found.Receivers, statusview.NewReceiver(&v))
-	}
-	return nil
 }

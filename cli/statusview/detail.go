@@ -89,9 +89,8 @@ type ReceiverDetail struct {
 	Every v1alpha1.Duration `json:"every,omitempty"`
 }
 
-// DetailAction returns the state of an Action with everything that is shown of one.
-func DetailAction(a *v1alpha1.Action) Action {
-	state, s := NewAction(a), &a.Status
+func detailAction(a *v1alpha1.Action) *ActionDetail {
+	s := &a.Status
 	d := &ActionDetail{
 		Conditions: s.Conditions, Failures: s.Failures, Plan: s.Plan, Jobs: s.Jobs, Artifacts: s.Artifacts, History: s.History,
 	}
@@ -114,13 +113,11 @@ func DetailAction(a *v1alpha1.Action) Action {
 	if s := a.Spec.SensitiveOutputs; s != nil {
 		d.Sensitive = &Sensitive{SecretName: s.SecretName, Keys: slices.Sorted(maps.Keys(s.Values))}
 	}
-	state.ActionDetail = d
-	return state
+	return d
 }
 
-// DetailMonitor returns the state of a Monitor with everything that is shown of one.
-func DetailMonitor(m *v1alpha1.Monitor) Monitor {
-	state, s := NewMonitor(m), &m.Status
+func detailMonitor(m *v1alpha1.Monitor) *MonitorDetail {
+	s := &m.Status
 	d := &MonitorDetail{Conditions: s.Conditions, Firings: s.Firings}
 	if m.Spec.Probe.Object == nil { // an object is watched
 		d.Interval = m.Spec.Interval
@@ -136,13 +133,10 @@ func DetailMonitor(m *v1alpha1.Monitor) Monitor {
 			Name: t.Name, Reachable: t.Reachable, Message: t.Message, Failures: t.Failures, LastPollAt: t.LastPollAt, ChangedAt: t.ChangedAt,
 		})
 	}
-	state.MonitorDetail = d
-	return state
+	return d
 }
 
-// DetailReceiver returns the state of a Receiver with everything that is shown of one.
-func DetailReceiver(r *v1alpha1.Receiver) Receiver {
-	state := NewReceiver(r)
+func detailReceiver(r *v1alpha1.Receiver) *ReceiverDetail {
 	d := &ReceiverDetail{Conditions: r.Status.Conditions}
 	if p := r.Spec.Source.Poll; p != nil {
 		d.Every = p.Every
@@ -159,6 +153,5 @@ func DetailReceiver(r *v1alpha1.Receiver) Receiver {
 			d.Effects = append(d.Effects, "delete")
 		}
 	}
-	state.ReceiverDetail = d
-	return state
+	return d
 }

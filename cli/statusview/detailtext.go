@@ -29,24 +29,17 @@ import (
 // Times are in UTC.
 func WriteDetails(w io.Writer, o Outside, t Tree) error {
 	p := printer{Painter: style.Painter{Color: t.Color}, wide: t.Wide, width: t.Width}
-	for _, a := range o.Actions {
-		p.object("Action", a.Summary, string(a.Phase))
-		p.action(a)
-	}
-	for _, m := range o.Monitors {
-		p.object("Monitor", m.Summary, m.polled())
-		p.monitor(m)
-	}
-	for _, r := range o.Receivers {
-		p.object("Receiver", r.Summary, r.received())
-		p.receiver(r)
+	for _, r := range o.All() {
+		p.object(r)
+		r.detail(&p)
 	}
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }
 
 // object prints the first line of a view.
-func (p *printer) object(kind string, s Summary, more string) {
+func (p *printer) object(r Row) {
+	s := r.Base()
 	if p.b.Len() > 0 {
 		p.b.WriteByte('\n')
 	}
@@ -54,8 +47,8 @@ func (p *printer) object(kind string, s Summary, more string) {
 	if !s.Ready {
 		verdict, color = "not ready", style.Red
 	}
-	title := kind + " " + p.Paint(style.Bold, source.Escape(s.Namespace+"/"+s.Name, "")) + ": " + p.Paint(color, verdict)
-	if more != "" {
+	title := r.Kind() + " " + p.Paint(style.Bold, source.Escape(s.Namespace+"/"+s.Name, "")) + ": " + p.Paint(color, verdict)
+	if more := r.headline(); more != "" {
 		title += ", " + more
 	}
 	if !s.Ready && s.Reason == notObserved {
@@ -101,8 +94,10 @@ func fields(pairs ...string) (rows [][]string) {
 	return rows
 }
 
-// action prints the parts of an Action.
-func (p *printer) action(a Action) {
+func (a Action) headline() string { return string(a.Phase) }
+
+// detail prints the parts of an Action.
+func (a Action) detail(p *printer) {
 	d := a.ActionDetail
 	p.conditions(d.Conditions)
 	if r := d.Run; r != nil {
@@ -144,8 +139,8 @@ func (p *printer) action(a Action) {
 	p.section("history", history)
 }
 
-// polled returns how the targets of a Monitor are read.
-func (m Monitor) polled() string {
+// headline returns how the targets of a Monitor are read.
+func (m Monitor) headline() string {
 	text := fmt.Sprintf("%d targets", m.Targets)
 	if m.Targets == 1 {
 		text = "1 target"
@@ -156,8 +151,8 @@ func (m Monitor) polled() string {
 	return text
 }
 
-// monitor prints the parts of a Monitor.
-func (p *printer) monitor(m Monitor) {
+// detail prints the parts of a Monitor.
+func (m Monitor) detail(p *printer) {
 	d := m.MonitorDetail
 	p.conditions(d.Conditions)
 	var rules, targets, firings [][]string
@@ -208,8 +203,8 @@ func (p *printer) monitor(m Monitor) {
 	p.section("reactions in flight", firings)
 }
 
-// received returns the source and the effects of a Receiver.
-func (r Receiver) received() string {
+// headline returns the source and the effects of a Receiver.
+func (r Receiver) headline() string {
 	text := r.Source
 	if r.Every != "" {
 		text += " every " + string(r.Every)
@@ -217,8 +212,8 @@ func (r Receiver) received() string {
 	return text + " → " + strings.Join(r.Effects, ", ")
 }
 
-// receiver prints the parts of a Receiver.
-func (p *printer) receiver(r Receiver) {
+// detail prints the parts of a Receiver.
+func (r Receiver) detail(p *printer) {
 	p.conditions(r.Conditions)
 	var letters [][]string
 	for _, l := range slices.Backward(r.DeadLetters) {
@@ -227,24 +222,18 @@ func (p *printer) receiver(r Receiver) {
 	p.section("dead letters", letters)
 }
 
-// Line returns the state of an Action as a phrase, for a line per change.
+// Line implements [Row].
 func (a Action) Line() string { return a.line("Action", string(a.Phase)) }
 
-// Line returns the state of a Monitor as a phrase, for a line per change.
+// Line implements [Row].
 func (m Monitor) Line() string {
-	var holds []string
-	for _, r := range m.Rules {
-		if r.Holds {
-			holds = append(holds, r.Name)
-		}
+	if holds := m.rules(Rule.holds); holds != "" {
+		return m.line("Monitor", "holds "+holds)
 	}
-	if len(holds) == 0 {
-		return m.line("Monitor", "")
-	}
-	return m.line("Monitor", "holds "+strings.Join(holds, ", "))
+	return m.line("Monitor", "")
 }
 
-// Line returns the state of a Receiver as a phrase, for a line per change.
+// Line implements [Row].
 func (r Receiver) Line() string { return r.line("Receiver", "") }
 
 // line returns "Action shop/db: not ready, Applying: MESSAGE".

@@ -6,15 +6,33 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Outside is the state of what pequod-actions executes. Lists are sorted by namespace and name.
+// Outside is the state of what pequod-actions executes. Its lists have an [Action], a [Monitor] or
+// a [Receiver] in each row, and [Outside.Sort] sorts them by namespace and name.
 type Outside struct {
-	Actions   []Action   `json:"actions,omitempty"`
-	Monitors  []Monitor  `json:"monitors,omitempty"`
-	Receivers []Receiver `json:"receivers,omitempty"`
+	Actions   []Row `json:"actions,omitempty"`
+	Monitors  []Row `json:"monitors,omitempty"`
+	Receivers []Row `json:"receivers,omitempty"`
+}
+
+// Row is the state of an object that pequod-actions executes. Its JSON is that of the report.
+type Row interface {
+	// Kind is Action, Monitor or Receiver.
+	Kind() string
+	Base() Summary
+	// Line returns the state as a phrase, for a line per change.
+	Line() string
+	// columns returns the cells of the table after the name, and those of its wide form.
+	columns() (short, wide []string)
+	// headline returns what the first line of the details says besides the name and Ready, and
+	// detail prints the lines that follow.
+	headline() string
+	detail(p *printer)
 }
 
 // Summary is what Actions, Monitors and Receivers have in common.
@@ -87,81 +105,94 @@ type Receiver struct {
 	*ReceiverDetail
 }
 
+// Base returns the summary itself.
+func (s Summary) Base() Summary { return s }
+
+// Kind implements [Row].
+func (Action) Kind() string { return "Action" }
+
+// Kind implements [Row].
+func (Monitor) Kind() string { return "Monitor" }
+
+// Kind implements [Row].
+func (Receiver) Kind() string { return "Receiver" }
+
+// All returns the rows of all lists.
+func (o *Outside) All() []Row { return slices.Concat(o.Actions, o.Monitors, o.Receivers) }
+
 // Empty reports whether there is nothing.
-func (o *Outside) Empty() bool { return len(o.Actions)+len(o.Monitors)+len(o.Receivers) == 0 }
+func (o *Outside) Empty() bool { return len(o.All()) == 0 }
 
 // Ready reports whether everything is ready.
 func (o *Outside) Ready() bool {
-	return !slices.ContainsFunc(o.summaries(), func(s Summary) bool { return !s.Ready })
+	return !slices.ContainsFunc(o.All(), func(r Row) bool { return !r.Base().Ready })
 }
 
 // namespaces returns the namespaces of the objects.
 func (o *Outside) namespaces() map[string]bool {
 	all := map[string]bool{}
-	for _, s := range o.summaries() {
-		all[s.Namespace] = true
+	for _, r := range o.All() {
+		all[r.Base().Namespace] = true
 	}
 	return all
 }
 
-// Without returns the lists without the objects that another one has.
-func (o *Outside) Without(other Outside) Outside {
-	return Outside{
-		Actions:   slices.DeleteFunc(slices.Clone(o.Actions), func(a Action) bool { return contains(other.Actions, a) }),
-		Monitors:  slices.DeleteFunc(slices.Clone(o.Monitors), func(m Monitor) bool { return contains(other.Monitors, m) }),
-		Receivers: slices.DeleteFunc(slices.Clone(o.Receivers), func(r Receiver) bool { return contains(other.Receivers, r) }),
+// Without returns the rows without those of objects that another one has.
+func (o *Outside) Without(other Outside) (rest Outside) {
+	for _, r := range o.All() {
+		if !slices.ContainsFunc(other.All(), func(one Row) bool { return one.Kind() == r.Kind() && compare(one, r) == 0 }) {
+			rest.Add(r)
+		}
 	}
+	return rest
 }
 
-// contains reports whether a list has an object of the same name.
-func contains[T identified](all []T, one T) bool {
-	return slices.ContainsFunc(all, func(t T) bool { return compare(t, one) == 0 })
-}
-
-// Add adds the objects of another one.
-func (o *Outside) Add(other Outside) {
-	o.Actions = append(o.Actions, other.Actions...)
-	o.Monitors = append(o.Monitors, other.Monitors...)
-	o.Receivers = append(o.Receivers, other.Receivers...)
-}
-
-// summaries returns those of all objects.
-func (o *Outside) summaries() (all []Summary) {
-	for _, a := range o.Actions {
-		all = append(all, a.Summary)
+// Add adds rows to the lists of their kinds.
+func (o *Outside) Add(rows ...Row) {
+	for _, r := range rows {
+		list := &o.Receivers
+		switch r.Kind() {
+		case "Action":
+			list = &o.Actions
+		case "Monitor":
+			list = &o.Monitors
+		}
+		*list = append(*list, r)
 	}
-	for _, m := range o.Monitors {
-		all = append(all, m.Summary)
-	}
-	for _, r := range o.Receivers {
-		all = append(all, r.Summary)
-	}
-	return all
 }
 
 // Sort sorts the lists.
 func (o *Outside) Sort() {
-	slices.SortFunc(o.Actions, compare)
-	slices.SortFunc(o.Monitors, compare)
-	slices.SortFunc(o.Receivers, compare)
+	for _, list := range [][]Row{o.Actions, o.Monitors, o.Receivers} {
+		slices.SortFunc(list, compare)
+	}
 }
 
-// identified is an object with a name.
-type identified interface {
-	id() (namespace, name string)
+// compare compares two rows by their namespaces and names.
+func compare(a, b Row) int {
+	return cmp.Or(cmp.Compare(a.Base().Namespace, b.Base().Namespace), cmp.Compare(a.Base().Name, b.Base().Name))
 }
 
-// compare compares two objects by their namespaces and names.
-func compare[T identified](a, b T) int {
-	namespace, name := a.id()
-	otherNamespace, otherName := b.id()
-	return cmp.Or(cmp.Compare(namespace, otherNamespace), cmp.Compare(name, otherName))
+// NewRow returns the state of an object that pequod-actions executes, with what lists have or with
+// everything that is shown of one.
+func NewRow(obj *unstructured.Unstructured, detailed bool) (Row, error) {
+	decode := func(into any) error { return runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, into) }
+	switch obj.GetKind() {
+	case "Action":
+		var a v1alpha1.Action
+		err := decode(&a)
+		return newAction(&a, detailed), err
+	case "Monitor":
+		var m v1alpha1.Monitor
+		err := decode(&m)
+		return newMonitor(&m, detailed), err
+	}
+	var r v1alpha1.Receiver
+	err := decode(&r)
+	return newReceiver(&r, detailed), err
 }
 
-func (s Summary) id() (namespace, name string) { return s.Namespace, s.Name }
-
-// NewAction returns the state of an Action.
-func NewAction(a *v1alpha1.Action) Action {
+func newAction(a *v1alpha1.Action, detailed bool) Action {
 	state := Action{
 		Summary: summarize(a, a.Status.ObservedGeneration, a.Status.Conditions),
 		Phase:   a.Status.Phase, NextAttemptAt: a.Status.NextAttemptAt, LastCheck: a.Status.LastCheck,
@@ -169,11 +200,13 @@ func NewAction(a *v1alpha1.Action) Action {
 	if run := a.Status.Run; run != nil {
 		state.Attempt, state.URL = run.Attempt, run.URL
 	}
+	if detailed {
+		state.ActionDetail = detailAction(a)
+	}
 	return state
 }
 
-// NewMonitor returns the state of a Monitor.
-func NewMonitor(m *v1alpha1.Monitor) Monitor {
+func newMonitor(m *v1alpha1.Monitor, detailed bool) Monitor {
 	state := Monitor{
 		Summary: summarize(m, m.Status.ObservedGeneration, m.Status.Conditions),
 		Targets: m.Status.TargetCount, ChangedAt: m.Status.ChangedAt,
@@ -186,15 +219,21 @@ func NewMonitor(m *v1alpha1.Monitor) Monitor {
 	for _, r := range m.Status.Rules {
 		state.Rules = append(state.Rules, Rule{Name: r.Name, Holds: r.Holds, Tripped: r.Tripped, Fired: r.Fired, LastResult: r.LastResult})
 	}
+	if detailed {
+		state.MonitorDetail = detailMonitor(m)
+	}
 	return state
 }
 
-// NewReceiver returns the state of a Receiver.
-func NewReceiver(r *v1alpha1.Receiver) Receiver {
-	return Receiver{
+func newReceiver(r *v1alpha1.Receiver, detailed bool) Receiver {
+	state := Receiver{
 		Summary: summarize(r, r.Status.ObservedGeneration, r.Status.Conditions),
 		Source:  r.Spec.Source.Name(), DeadLetters: r.Status.DeadLetters,
 	}
+	if detailed {
+		state.ReceiverDetail = detailReceiver(r)
+	}
+	return state
 }
 
 // notObserved is the reason of an object that pequod-actions hasn't seen.

@@ -1,6 +1,7 @@
 package statusview
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -37,55 +38,54 @@ type Tables struct {
 // Times are in UTC.
 func WriteTables(w io.Writer, o Outside, t Tables) error {
 	t.Namespaces = t.Namespaces || len(o.namespaces()) > 1
-	var actions, monitors, receivers table
-	for _, a := range o.Actions {
-		actions.add(t, a.Summary, []string{string(a.Phase), a.ready(), moment(a.NextAttemptAt), a.URL, a.Message},
-			[]string{a.Reason, count(a.Attempt), a.check()})
-	}
-	for _, m := range o.Monitors {
-		monitors.add(t, m.Summary, []string{m.ready(), strconv.Itoa(int(m.Targets)), m.unreachable(), m.rules(Rule.holds), m.rules(Rule.tripped), m.Message},
-			[]string{m.Reason, m.rules(Rule.fired), moment(m.ChangedAt)})
-	}
-	for _, r := range o.Receivers {
-		receivers.add(t, r.Summary, []string{r.Source, r.ready(), strconv.Itoa(len(r.DeadLetters)), r.Message},
-			[]string{r.Reason, r.lastLetter()})
-	}
 	var texts []string
 	for _, part := range []struct {
-		rows         table
+		rows         []Row
 		header, wide string
 	}{
-		{actions, "ACTION PHASE READY NEXT_ATTEMPT RUN MESSAGE", "REASON ATTEMPT LAST_CHECK"},
-		{monitors, "MONITOR READY TARGETS UNREACHABLE HOLDS TRIPPED MESSAGE", "REASON FIRED CHANGED"},
-		{receivers, "RECEIVER SOURCE READY DEAD_LETTERS MESSAGE", "REASON LAST_DEAD_LETTER"},
+		{o.Actions, "ACTION PHASE READY NEXT_ATTEMPT RUN MESSAGE", "REASON ATTEMPT LAST_CHECK"},
+		{o.Monitors, "MONITOR READY TARGETS UNREACHABLE HOLDS TRIPPED MESSAGE", "REASON FIRED CHANGED"},
+		{o.Receivers, "RECEIVER SOURCE READY DEAD_LETTERS MESSAGE", "REASON LAST_DEAD_LETTER"},
 	} {
-		if len(part.rows) > 0 {
-			texts = append(texts, style.Table(t.header(part.header, part.wide), part.rows, t.Width))
+		var rows [][]string
+		for _, r := range part.rows {
+			rows = append(rows, t.row(r))
+		}
+		if len(rows) > 0 {
+			texts = append(texts, style.Table(t.header(part.header, part.wide), rows, t.Width))
 		}
 	}
 	_, err := io.WriteString(w, strings.Join(texts, "\n"))
 	return err
 }
 
-// table has the rows of a table.
-type table [][]string
+func (a Action) columns() (short, wide []string) {
+	return []string{string(a.Phase), a.ready(), moment(a.NextAttemptAt), a.URL, a.Message}, []string{a.Reason, count(a.Attempt), a.check()}
+}
 
-// add adds a row with the name, the columns, and those of the wide form.
-func (rows *table) add(t Tables, s Summary, columns, wide []string) {
-	row := append([]string{s.Name}, columns...)
+func (m Monitor) columns() (short, wide []string) {
+	return []string{m.ready(), strconv.Itoa(int(m.Targets)), m.unreachable(), m.rules(Rule.holds), m.rules(Rule.tripped), m.Message},
+		[]string{m.Reason, m.rules(Rule.fired), moment(m.ChangedAt)}
+}
+
+func (r Receiver) columns() (short, wide []string) {
+	return []string{r.Source, r.ready(), strconv.Itoa(len(r.DeadLetters)), r.Message}, []string{r.Reason, r.lastLetter()}
+}
+
+// row returns the cells of a row.
+func (t Tables) row(r Row) []string {
+	short, wide := r.columns()
+	row := append([]string{r.Base().Name}, short...)
 	if t.Namespaces {
-		row = append([]string{s.Namespace}, row...)
+		row = append([]string{r.Base().Namespace}, row...)
 	}
 	if t.Wide {
 		row = append(row, wide...)
 	}
 	for i := range row {
-		if row[i] == "" {
-			row[i] = "<none>"
-		}
-		row[i] = source.Escape(row[i], "")
+		row[i] = source.Escape(cmp.Or(row[i], "<none>"), "")
 	}
-	*rows = append(*rows, row)
+	return row
 }
 
 // header returns the header of a table. An underscore is a space in a column's name.
