@@ -43,7 +43,7 @@ func writeHTML(w io.Writer, views []view) error {
 		"drawing": func(v view) template.HTML { return template.HTML(drawing.Element(v.drawing())) },
 		"title":   func(v view) string { return source.Escape(v.title(), "") },
 		"shown":   func(s string) string { return source.Escape(s, "") },
-		"object":  func(n node) string { return source.Escape(n.object(), "") },
+		"object":  func(n node) string { return source.Escape(n.object, "") },
 		"traits":  func(n node) string { return source.Escape(strings.Join(n.traits(), ", "), "") },
 		"needs": func(v view) map[string][]string {
 			return v.needs(func(e edge) string {

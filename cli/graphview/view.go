@@ -8,6 +8,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/review/layout"
 )
@@ -87,7 +88,7 @@ type node struct {
 	// Ready describes the readiness checks. All of them must pass.
 	Ready []string `json:"ready"`
 
-	foreign bool // the object is in another namespace than the graph
+	object string // its name, see [style.Object]
 }
 
 // edge is a dependency: Node waits for Needs. Path is the field of Node that refers
@@ -139,7 +140,7 @@ func newNode(n *graph.Node, namespace string) node {
 	shown := node{
 		ID: n.ID, APIVersion: n.Object.APIVersion, Kind: n.Object.Kind, Namespace: n.Object.Namespace, Name: n.Object.Name,
 		External: n.ExternalRef != nil,
-		foreign:  n.Object.Namespace != "" && n.Object.Namespace != namespace,
+		object:   style.Object(n.Object.Kind, n.Object.Name, n.Object.Namespace, namespace),
 	}
 	if n.ApplyPolicy != nil && n.ApplyPolicy.Mode != v1alpha1.ApplyModeApply {
 		shown.Mode = n.ApplyPolicy.Mode
@@ -175,20 +176,10 @@ func (v view) title() string {
 	return fmt.Sprintf("%s (%s %s)", v.Name, v.Source.Kind, source)
 }
 
-// object returns the name of the node's object. It includes the namespace only if
-// that differs from the graph's.
-func (n node) object() string {
-	name := n.Kind + "/" + n.Name
-	if n.foreign {
-		name += " in " + n.Namespace
-	}
-	return name
-}
-
 // label returns the lines that describe a node: its id, its object and its
 // traits. The tree prints them on one line; Mermaid and DOT put them into one
 // box.
-func (n node) label() []string { return append([]string{n.ID, n.object()}, n.traits()...) }
+func (n node) label() []string { return append([]string{n.ID, n.object}, n.traits()...) }
 
 // traits describes how a node is checked and applied: "ready: kstatus", "mode:
 // Create", "external". The mode is left out if it is the default.

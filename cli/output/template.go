@@ -63,6 +63,40 @@ func Choice(cmd *cobra.Command, target *string, value string, allowed []string) 
 // IsTemplate reports whether a format that [Choice] accepted is one with a template.
 func IsTemplate(format string) bool { return strings.Contains(format, "=") }
 
+// Answer is what a command prints in the formats of [Choice].
+type Answer struct {
+	// Root is what JSON and YAML print, and what templates apply to.
+	Root any
+	// Names are the objects as kubectl names them.
+	Names []string
+	// Text returns the answer in all other formats. If Empty is set, it is a message on stderr
+	// instead.
+	Text  func() string
+	Empty string
+}
+
+// Write prints the answer in a format of -o.
+func (a Answer) Write(env command.Env, format string) error {
+	switch {
+	case format == "json" || format == "yaml":
+		return Write(env.Out, format, a.Root)
+	case IsTemplate(format):
+		return WriteTemplate(env.Out, format, a.Root)
+	case format == "name":
+		for _, name := range a.Names {
+			if _, err := fmt.Fprintln(env.Out, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	case a.Empty != "":
+		fmt.Fprintln(env.Err, "pequod: "+a.Empty)
+		return nil
+	}
+	_, err := io.WriteString(env.Out, a.Text())
+	return err
+}
+
 // WriteTemplate writes a value in a format with a template. value is what -o json
 // prints: custom-columns prints a row for each object in the list that is the value or
 // its only field. jsonpath and go-template see a list as {items: [...]}.

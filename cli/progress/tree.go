@@ -223,15 +223,10 @@ func (r *row) active() bool {
 	return true
 }
 
-// object returns the name of the object of a row. It includes the namespace only if
-// that differs from the graph's.
+// object returns the name of the object of a row.
 func (b *branch) object(r *row) string {
 	k := r.status.Key
-	name := k.Kind + "/" + k.Name
-	if k.Namespace != "" && k.Namespace != b.Namespace {
-		name += " in " + k.Namespace
-	}
-	return name
+	return style.Object(k.Kind, k.Name, k.Namespace, b.Namespace)
 }
 
 // layout has the widths of the columns for ids and objects, in columns of the

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -157,20 +156,14 @@ func (o *historyOptions) run(ctx context.Context, env command.Env, name string) 
 // write prints a history in the format of -o. Instead of an empty table, it prints a
 // message on stderr.
 func (o *historyOptions) write(env command.Env, owner inventory.Owner, revisions []revision) error {
-	switch root := map[string]any{"revisions": revisions}; {
-	case o.output == "json" || o.output == "yaml":
-		return output.Write(env.Out, o.output, root)
-	case output.IsTemplate(o.output):
-		return output.WriteTemplate(env.Out, o.output, root)
-	case o.output == "name":
-		_, err := fmt.Fprintln(env.Out, graphName(owner.Name))
-		return err
-	case len(revisions) == 0:
-		fmt.Fprintf(env.Err, "pequod: graph %s: no execution has finished%s\n", owner, o.rows.within())
-		return nil
+	answer := output.Answer{
+		Root: map[string]any{"revisions": revisions}, Names: []string{graphName(owner.Name)},
+		Text: func() string { return historyTable(revisions, o.output == "wide", style.TerminalWidth(env.Out)) },
 	}
-	_, err := io.WriteString(env.Out, historyTable(revisions, o.output == "wide", style.TerminalWidth(env.Out)))
-	return err
+	if len(revisions) == 0 {
+		answer.Empty = fmt.Sprintf("graph %s: no execution has finished%s", owner, o.rows.within())
+	}
+	return answer.Write(env, o.output)
 }
 
 // historyTable returns a table with a row for each execution. Times are in UTC. If

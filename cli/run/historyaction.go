@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -30,20 +29,14 @@ func (o *historyOptions) runAction(ctx context.Context, env command.Env, name st
 // writeRuns prints runs in the format of -o. Instead of an empty table, it prints a message on
 // stderr.
 func (o *historyOptions) writeRuns(env command.Env, name string, runs []run) error {
-	switch root := map[string]any{"runs": runs}; {
-	case o.output == "json" || o.output == "yaml":
-		return output.Write(env.Out, o.output, root)
-	case output.IsTemplate(o.output):
-		return output.WriteTemplate(env.Out, o.output, root)
-	case o.output == "name":
-		_, err := fmt.Fprintln(env.Out, kube.ResourceName(v1alpha1.Group, "Action", name))
-		return err
-	case len(runs) == 0:
-		fmt.Fprintf(env.Err, "pequod: Action %s/%s: no run has finished%s\n", o.namespace, name, o.rows.within())
-		return nil
+	answer := output.Answer{
+		Root: map[string]any{"runs": runs}, Names: []string{kube.ResourceName(v1alpha1.Group, "Action", name)},
+		Text: func() string { return runTable(runs, o.output == "wide", style.TerminalWidth(env.Out)) },
 	}
-	_, err := io.WriteString(env.Out, runTable(runs, o.output == "wide", style.TerminalWidth(env.Out)))
-	return err
+	if len(runs) == 0 {
+		answer.Empty = fmt.Sprintf("Action %s/%s: no run has finished%s", o.namespace, name, o.rows.within())
+	}
+	return answer.Write(env, o.output)
 }
 
 // within returns the part of a message about an empty table that says where was looked.

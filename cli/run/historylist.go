@@ -2,8 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"slices"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -44,22 +42,20 @@ func (o *historyOptions) list(ctx context.Context, env command.Env) error {
 // except in JSON and YAML. The table has the columns of a history after the names.
 func (o *historyOptions) writeList(env command.Env, all []applier.LatestRevision) error {
 	listed := []listedHistory{} // not nil: JSON has an empty array and not null
+	var names []string
 	for _, l := range all {
 		listed = append(listed, listedHistory{l.Owner.Namespace, l.Owner.Name, l.Revision})
+		names = append(names, graphName(l.Owner.Name))
 	}
-	switch root := map[string]any{"graphs": listed}; {
-	case o.output == "json" || o.output == "yaml":
-		return output.Write(env.Out, o.output, root)
-	case output.IsTemplate(o.output):
-		return output.WriteTemplate(env.Out, o.output, root)
-	case len(listed) == 0:
-		where := "namespace " + o.namespace
-		if o.allNamespaces {
-			where = "any namespace"
-		}
-		fmt.Fprintf(env.Err, "pequod: no ResourceGraphs in %s\n", where)
-		return nil
+	answer := output.Answer{Root: map[string]any{"graphs": listed}, Names: names, Text: func() string { return o.listTable(listed, style.TerminalWidth(env.Out)) }}
+	if len(listed) == 0 {
+		answer.Empty = "no ResourceGraphs in " + where(o.namespace, o.allNamespaces)
 	}
+	return answer.Write(env, o.output)
+}
+
+// listTable returns the table of a list.
+func (o *historyOptions) listTable(listed []listedHistory, width int) string {
 	wide := o.output == "wide"
 	columns := historyHeader(wide)
 	header := append([]string{"NAME"}, columns...)
@@ -68,12 +64,6 @@ func (o *historyOptions) writeList(env command.Env, all []applier.LatestRevision
 	}
 	var rows [][]string
 	for _, l := range listed {
-		if o.output == "name" {
-			if _, err := fmt.Fprintln(env.Out, graphName(l.Name)); err != nil {
-				return err
-			}
-			continue
-		}
 		row := slices.Repeat([]string{"<none>"}, len(columns))
 		if l.Latest != nil {
 			row = historyRow(l.Latest, wide)
@@ -84,9 +74,13 @@ func (o *historyOptions) writeList(env command.Env, all []applier.LatestRevision
 		}
 		rows = append(rows, row)
 	}
-	if o.output == "name" {
-		return nil
+	return style.Table(header, rows, width)
+}
+
+// where returns the place of a list that is empty.
+func where(namespace string, all bool) string {
+	if all {
+		return "any namespace"
 	}
-	_, err := io.WriteString(env.Out, style.Table(header, rows, style.TerminalWidth(env.Out)))
-	return err
+	return "namespace " + namespace
 }

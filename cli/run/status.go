@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -173,7 +172,7 @@ func (o *statusOptions) run(ctx context.Context, env command.Env, args []string)
 	report := statusview.NewReport(states)
 	// Errors are printed. The answer about the graphs is complete without these objects.
 	nodes, _ := (&outsideReader{client: a.Client, env: env}).nodes(ctx, states)
-	if err := o.write(env.Out, report, nodes.Without(named), named); err != nil {
+	if err := o.write(env, report, nodes.Without(named), named); err != nil {
 		return command.OutputError(err)
 	}
 	if slices.ContainsFunc(states, func(s *applier.State) bool { return !s.Ready }) || !named.Ready() {
@@ -225,41 +224,32 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, given statu
 
 // write prints a report in the format of -o. nodes are the Actions, Monitors and Receivers of the
 // graphs, and named are those of the arguments. Text and wide are trees.
-func (o *statusOptions) write(w io.Writer, r statusview.Report, nodes, named statusview.Outside) error {
+func (o *statusOptions) write(env command.Env, r statusview.Report, nodes, named statusview.Outside) error {
 	r.Outside = named
 	r.Add(nodes.All()...)
-	switch o.output {
-	case "json", "yaml":
-		return output.Write(w, o.output, r)
-	case "dot":
-		return statusview.WriteDOT(w, r)
-	case "name":
-		for _, g := range r.Graphs {
-			if _, err := fmt.Fprintln(w, graphName(g.Name)); err != nil {
-				return err
-			}
-		}
-		return writeOutsideNames(w, named)
+	if o.output == "dot" {
+		return statusview.WriteDOT(env.Out, r)
 	}
+	var names []string
+	for _, g := range r.Graphs {
+		names = append(names, graphName(g.Name))
+	}
+	answer := output.Answer{Root: r, Names: append(names, outsideNames(named)...), Text: func() string {
+		tree := statusview.Tree{Color: style.Colored(env.Out), Wide: o.output == "wide", Width: style.TerminalWidth(env.Out)}
+		var parts []string
+		if len(r.Graphs) > 0 {
+			parts = append(parts, statusview.TreeText(r, tree))
+		}
+		parts = append(parts, o.tables(nodes, env.Out)...)
+		if !named.Empty() {
+			parts = append(parts, statusview.DetailText(named, tree))
+		}
+		return strings.Join(parts, "\n")
+	}}
 	if strings.HasPrefix(o.output, "custom-columns") {
-		return output.WriteTemplate(w, o.output, singleList(r, named))
+		answer.Root = singleList(r, named)
 	}
-	if output.IsTemplate(o.output) {
-		return output.WriteTemplate(w, o.output, r)
-	}
-	tree := statusview.Tree{Color: style.Colored(w), Wide: o.output == "wide", Width: style.TerminalWidth(w)}
-	if err := statusview.WriteTree(w, r, tree); err != nil {
-		return err
-	}
-	if err := o.writeTables(w, nodes, len(r.Graphs) > 0); err != nil {
-		return err
-	}
-	if len(r.Graphs) > 0 && !named.Empty() {
-		if _, err := io.WriteString(w, "\n"); err != nil {
-			return err
-		}
-	}
-	return statusview.WriteDetails(w, named, tree)
+	return answer.Write(env, o.output)
 }
 
 // singleList returns what custom-columns prints the rows of: graphs, or the named objects of one kind.
@@ -276,15 +266,7 @@ func singleList(r statusview.Report, named statusview.Outside) any {
 	return map[string]any{"graphs": r.Graphs}
 }
 
-// writeTables prints the tables of what pequod-actions executes, after something else if below is set.
-func (o *statusOptions) writeTables(w io.Writer, outside statusview.Outside, below bool) error {
-	if outside.Empty() {
-		return nil
-	}
-	if below {
-		if _, err := io.WriteString(w, "\n"); err != nil {
-			return err
-		}
-	}
-	return statusview.WriteTables(w, outside, statusview.Tables{Namespaces: o.allNamespaces, Wide: o.output == "wide", Width: style.TerminalWidth(w)})
+// tables returns the tables of what pequod-actions executes.
+func (o *statusOptions) tables(outside statusview.Outside, out io.Writer) []string {
+	return statusview.TableTexts(outside, statusview.Tables{Namespaces: o.allNamespaces, Wide: o.output == "wide", Width: style.TerminalWidth(out)})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -122,54 +121,32 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 //
 // The tables of what pequod-actions executes follow.
 func (o *statusOptions) writeList(env command.Env, list statusList, complete bool) error {
-	switch {
-	case o.output == "json" || o.output == "yaml":
-		return output.Write(env.Out, o.output, list)
-	case strings.HasPrefix(o.output, "custom-columns"):
-		// It prints the rows of a single list.
-		return output.WriteTemplate(env.Out, o.output, map[string]any{"graphs": list.Graphs})
-	case output.IsTemplate(o.output):
-		return output.WriteTemplate(env.Out, o.output, list)
-	case o.output == "name":
-		return writeNames(env.Out, list)
-	}
-	if len(list.Graphs) == 0 && list.Empty() {
-		if !complete {
-			return nil
-		}
-		where := "namespace " + o.Namespace
-		if o.allNamespaces {
-			where = "any namespace"
-		}
-		fmt.Fprintf(env.Err, "pequod: no graphs in %s\n", where)
-		return nil
-	}
-	if len(list.Graphs) > 0 {
-		if _, err := io.WriteString(env.Out, o.graphTable(list.Graphs, style.TerminalWidth(env.Out))); err != nil {
-			return err
-		}
-	}
-	return o.writeTables(env.Out, list.Outside, len(list.Graphs) > 0)
-}
-
-// writeNames prints everything as kubectl names it.
-func writeNames(w io.Writer, list statusList) error {
+	var names []string
 	for _, g := range list.Graphs {
-		if _, err := fmt.Fprintln(w, graphName(g.Name)); err != nil {
-			return err
-		}
+		names = append(names, graphName(g.Name))
 	}
-	return writeOutsideNames(w, list.Outside)
+	answer := output.Answer{Root: list, Names: append(names, outsideNames(list.Outside)...), Text: func() string {
+		var parts []string
+		if width := style.TerminalWidth(env.Out); len(list.Graphs) > 0 {
+			parts = append(parts, o.graphTable(list.Graphs, width))
+		}
+		return strings.Join(append(parts, o.tables(list.Outside, env.Out)...), "\n")
+	}}
+	if len(list.Graphs) == 0 && list.Empty() && complete {
+		answer.Empty = "no graphs in " + where(o.Namespace, o.allNamespaces)
+	}
+	if strings.HasPrefix(o.output, "custom-columns") {
+		answer.Root = map[string]any{"graphs": list.Graphs} // it prints the rows of a single list
+	}
+	return answer.Write(env, o.output)
 }
 
-// writeOutsideNames prints Actions, Monitors and Receivers as kubectl names them.
-func writeOutsideNames(w io.Writer, o statusview.Outside) error {
+// outsideNames returns the names of Actions, Monitors and Receivers as kubectl has them.
+func outsideNames(o statusview.Outside) (names []string) {
 	for _, r := range o.All() {
-		if _, err := fmt.Fprintln(w, kube.ResourceName(v1alpha1.Group, r.Kind(), r.Base().Name)); err != nil {
-			return err
-		}
+		names = append(names, kube.ResourceName(v1alpha1.Group, r.Kind(), r.Base().Name))
 	}
-	return nil
+	return names
 }
 
 // graphTable returns the table of graphs.

@@ -3,7 +3,6 @@ package statusview
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,7 +14,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// WriteDetails prints the views of objects that have details, with empty lines between them:
+// DetailText returns the views of objects that have details, with empty lines between them:
 //
 //	Action shop/db: ready, Completed
 //	conditions
@@ -27,14 +26,13 @@ import (
 //	└── endpoint: db.example.com
 //
 // Times are in UTC.
-func WriteDetails(w io.Writer, o Outside, t Tree) error {
+func DetailText(o Outside, t Tree) string {
 	p := printer{Painter: style.Painter{Color: t.Color}, wide: t.Wide, width: t.Width}
 	for _, r := range o.All() {
 		p.object(r)
 		r.detail(&p)
 	}
-	_, err := io.WriteString(w, p.b.String())
-	return err
+	return p.b.String()
 }
 
 // object prints the first line of a view.
@@ -128,7 +126,7 @@ func (a Action) detail(p *printer) {
 	p.section("artifacts", artifacts)
 	var outputs [][]string
 	for _, name := range slices.Sorted(maps.Keys(d.Outputs)) {
-		outputs = append(outputs, []string{name + ": " + outputText(d.Outputs[name])})
+		outputs = append(outputs, []string{name + ": " + OutputText(d.Outputs[name])})
 	}
 	if s := d.Sensitive; s != nil {
 		for _, key := range s.Keys {

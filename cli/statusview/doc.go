@@ -1,7 +1,7 @@
-// Package statusview shows the state of graphs: [WriteTree] as a tree of waves
+// Package statusview shows the state of graphs: [TreeText] as a tree of waves
 // and nodes, [WriteDOT] as a drawing, and [NewReport] as data for JSON and YAML.
-// The first two print the [Report] that NewReport returns. [WriteTables] lists Actions, Monitors and
-// Receivers, and [WriteDetails] shows all about some of them. A tree reads:
+// The first two print the [Report] that NewReport returns. [TableTexts] lists Actions, Monitors and
+// Receivers, and [DetailText] shows all about some of them. A tree reads:
 //
 //	shop/web: not ready, 1 of 2 ready
 //	wave 1

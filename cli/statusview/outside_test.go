@@ -1,7 +1,7 @@
 package statusview_test
 
 import (
-	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,11 +58,8 @@ new         runs       <none>   False   0              <none>
 shop        runs       poll     False   0              pequod-actions hasn't seen its last change yet
 web         runs       poll     False   0              pequod-actions hasn't seen it yet
 `
-	var got bytes.Buffer
-	if err := statusview.WriteTables(&got, o, statusview.Tables{}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got.String()); diff != "" {
+	got := strings.Join(statusview.TableTexts(o, statusview.Tables{}), "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tables (-want +got):\n%s", diff)
 	}
 	o.Receivers = []statusview.Row{row(t, receiver("shop", 1, 1, metav1.ConditionTrue))}

@@ -3,7 +3,6 @@ package statusview
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +13,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Tables configures [WriteTables].
+// Tables configures [TableTexts].
 type Tables struct {
 	// Namespaces adds a column with the namespace, which objects of several namespaces always have.
 	Namespaces bool
@@ -24,7 +23,7 @@ type Tables struct {
 	Width int
 }
 
-// WriteTables prints a table for each kind that has objects, with empty lines between them:
+// TableTexts returns a table for each kind that has objects:
 //
 //	ACTION          PHASE       READY   NEXT ATTEMPT   RUN                       MESSAGE
 //	production-pg   Completed   True    <none>         https://example.com/1     the run of these inputs has succeeded
@@ -36,9 +35,8 @@ type Tables struct {
 //	infra-runs    webhook   True    0              messages are received
 //
 // Times are in UTC.
-func WriteTables(w io.Writer, o Outside, t Tables) error {
+func TableTexts(o Outside, t Tables) (texts []string) {
 	t.Namespaces = t.Namespaces || len(o.namespaces()) > 1
-	var texts []string
 	for _, part := range []struct {
 		rows         []Row
 		header, wide string
@@ -55,8 +53,7 @@ func WriteTables(w io.Writer, o Outside, t Tables) error {
 			texts = append(texts, style.Table(t.header(part.header, part.wide), rows, t.Width))
 		}
 	}
-	_, err := io.WriteString(w, strings.Join(texts, "\n"))
-	return err
+	return texts
 }
 
 func (a Action) columns() (short, wide []string) {

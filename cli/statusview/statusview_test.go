@@ -47,7 +47,7 @@ func states() []*applier.State {
 	}}
 }
 
-func TestWriteTree(t *testing.T) {
+func TestTreeText(t *testing.T) {
 	tests := map[string]struct {
 		tree statusview.Tree
 		want string
@@ -90,25 +90,19 @@ wave 1
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var b bytes.Buffer
-			if err := statusview.WriteTree(&b, statusview.NewReport(states()), test.tree); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, b.String()); diff != "" {
+			text := statusview.TreeText(statusview.NewReport(states()), test.tree)
+			if diff := cmp.Diff(test.want, text); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestWriteTreeColor(t *testing.T) {
-	var b bytes.Buffer
-	if err := statusview.WriteTree(&b, statusview.NewReport(states()[1:]), statusview.Tree{Color: true}); err != nil {
-		t.Fatal(err)
-	}
+func TestTreeTextColor(t *testing.T) {
+	text := statusview.TreeText(statusview.NewReport(states()[1:]), statusview.Tree{Color: true})
 	want := "\x1b[1mshop/db\x1b[m: \x1b[32mready\x1b[m, 1 of 1 ready (from the inventory of the last run)\n" +
 		"\x1b[2mwave 1\x1b[m\n└── claim  PersistentVolumeClaim/db  \x1b[32mready\x1b[m\n"
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -123,11 +117,8 @@ func TestUnfinished(t *testing.T) {
 	} {
 		s := states()[1]
 		s.Ready, s.Unfinished, s.Source, s.Cause = false, true, source, "no\nway"
-		var b bytes.Buffer
-		if err := statusview.WriteTree(&b, statusview.NewReport([]*applier.State{s}), statusview.Tree{}); err != nil {
-			t.Fatal(err)
-		}
-		if got, _, _ := strings.Cut(b.String(), "\n"); got != "shop/db: not ready, 1 of 1 ready "+want+"; no\\nway" {
+		text := statusview.TreeText(statusview.NewReport([]*applier.State{s}), statusview.Tree{})
+		if got, _, _ := strings.Cut(text, "\n"); got != "shop/db: not ready, 1 of 1 ready "+want+"; no\\nway" {
 			t.Errorf("%s: %s", source, got)
 		}
 	}
@@ -163,18 +154,16 @@ func TestImpliedArrow(t *testing.T) {
 	inside := &all[0].Nodes[3]
 	inside.Needs = append(inside.Needs, "config") // the deployment waits for it, too
 	report := statusview.NewReport(all)
-	var dot, tree bytes.Buffer
+	var dot bytes.Buffer
 	if err := statusview.WriteDOT(&dot, report); err != nil {
 		t.Fatal(err)
 	}
-	if err := statusview.WriteTree(&tree, report, statusview.Tree{Wide: true}); err != nil {
-		t.Fatal(err)
-	}
+	tree := statusview.TreeText(report, statusview.Tree{Wide: true})
 	if got := strings.Count(dot.String(), "->"); got != 3 {
 		t.Errorf("%d arrows; want 3 in:\n%s", got, dot.String())
 	}
-	if !strings.Contains(tree.String(), "← space, deployment ") {
-		t.Errorf("the tree has other arrows:\n%s", tree.String())
+	if !strings.Contains(tree, "← space, deployment ") {
+		t.Errorf("the tree has other arrows:\n%s", tree)
 	}
 	if got := report.Graphs[0].Nodes[3].Needs; len(got) != 3 {
 		t.Errorf("the report has the dependencies %v", got)

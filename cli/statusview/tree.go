@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Tree configures [WriteTree]. The zero value prints the short form without
+// Tree configures [TreeText]. The zero value is the short form without
 // color.
 type Tree struct {
 	Color bool
@@ -25,10 +24,10 @@ type Tree struct {
 	Width int
 }
 
-// WriteTree prints a report as a tree of waves and nodes. The branches show waves
+// TreeText returns a report as a tree of waves and nodes. The branches show waves
 // only: a node may depend on several others, so dependencies are a column of the
 // wide form.
-func WriteTree(w io.Writer, r Report, t Tree) error {
+func TreeText(r Report, t Tree) string {
 	p := printer{Painter: style.Painter{Color: t.Color}, wide: t.Wide, width: t.Width}
 	for i, g := range r.Graphs {
 		if i > 0 {
@@ -36,8 +35,7 @@ func WriteTree(w io.Writer, r Report, t Tree) error {
 		}
 		p.graph(g)
 	}
-	_, err := io.WriteString(w, p.b.String())
-	return err
+	return p.b.String()
 }
 
 // printer collects the text of a tree.
@@ -134,15 +132,13 @@ func (n Node) title() string {
 // cells returns the columns of a node: id, object, phase, with wide the nodes that
 // it depends on, which are needs, and the message.
 func (p *printer) cells(g Graph, n Node, needs []string) []style.Span {
-	object := n.Kind + "/" + n.Name
+	object := style.Object(n.Kind, n.Name, n.Namespace, g.Namespace)
 	if p.wide {
 		object = n.APIVersion + " " + n.Kind + " "
 		if n.Namespace != "" {
 			object += n.Namespace + "/"
 		}
 		object += n.Name
-	} else if n.Namespace != "" && n.Namespace != g.Namespace {
-		object += " in " + n.Namespace
 	}
 	color := style.Phase(n.Phase).Color
 	if n.Phase == v1alpha1.NodePending { // work is missing, not yet to begin
@@ -168,7 +164,7 @@ func (p *printer) cells(g Graph, n Node, needs []string) []style.Span {
 func (p *printer) outputs(g Graph) {
 	values := map[string]string{}
 	for name, value := range g.Outputs {
-		values[name] = source.Escape(outputText(value), "")
+		values[name] = source.Escape(OutputText(value), "")
 	}
 	for name, reason := range g.UnknownOutputs {
 		values[name] = "(" + source.Escape(reason, "") + ")"
@@ -183,9 +179,9 @@ func (p *printer) outputs(g Graph) {
 	style.WriteBranches(&p.b, p.Paint(style.Dim, "outputs"), rows, p.width)
 }
 
-// outputText returns a string as it is, and any other value as JSON. So a host
+// OutputText returns a string as it is, and any other value as JSON. So a host
 // name has no quotes, and a list is recognizable as one.
-func outputText(value any) string {
+func OutputText(value any) string {
 	if s, ok := value.(string); ok {
 		return s
 	}

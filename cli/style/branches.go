@@ -65,3 +65,12 @@ func DOTString(lines ...string) string {
 	}
 	return `"` + strings.Join(shown, `\n`) + `"`
 }
+
+// Object names an object of a graph: "Deployment/web", or "Secret/web in shop" if it is in another
+// namespace than the graph.
+func Object(kind, name, namespace, graphNamespace string) string {
+	if namespace == "" || namespace == graphNamespace {
+		return kind + "/" + name
+	}
+	return kind + "/" + name + " in " + namespace
+}

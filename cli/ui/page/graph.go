@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"encoding/json"
 	"html/template"
 	"maps"
 	"slices"
@@ -97,7 +96,7 @@ func newView(g Graph) view {
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		r := row{Node: *n, Key: key(i), Object: object(g, n), Sign: style.Phase(n.Phase).Symbol, Blocks: blocks[n.ID]}
+		r := row{Node: *n, Key: key(i), Object: style.Object(n.Kind, n.Name, n.Namespace, g.Namespace), Sign: style.Phase(n.Phase).Symbol, Blocks: blocks[n.ID]}
 		r.Word, r.Class = strings.ToLower(string(n.Phase)), strings.ToLower(string(n.Phase))
 		if n.ID == "" {
 			r.Blocks = nil
@@ -127,33 +126,12 @@ func newView(g Graph) view {
 	part := drawn(v.Rows)
 	v.Drawing, v.Undrawn = draw(v, part), len(v.Rows)-len(part)
 	for _, name := range slices.Sorted(maps.Keys(g.Outputs)) {
-		v.Values = append(v.Values, value{Name: name, Value: outputText(g.Outputs[name])})
+		v.Values = append(v.Values, value{Name: name, Value: statusview.OutputText(g.Outputs[name])})
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.UnknownOutputs)) {
 		v.Values = append(v.Values, value{Name: name, Value: g.UnknownOutputs[name], Unknown: true})
 	}
 	return v
-}
-
-// object names the object of a node.
-func object(g Graph, n *statusview.Node) string {
-	name := n.Kind + "/" + n.Name
-	if n.Namespace != "" && n.Namespace != g.Namespace {
-		name += " in " + n.Namespace
-	}
-	return name
-}
-
-// outputText returns a string as it is, and any other value as JSON.
-func outputText(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err.Error() // not reached: CEL's values can be marshaled
-	}
-	return string(data)
 }
 
 // draw returns the drawing of the rows of part, which are indexes.
