@@ -21,7 +21,7 @@ import (
 )
 
 // artifacts returns a client for Options.
-func artifacts() (modules.Artifacts, error) { return client() }
+func artifacts() (oci.Artifacts, error) { return client() }
 
 // client returns a client without credentials.
 func client() (*oci.Client, error) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"cuelang.org/go/mod/module"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules/git"
@@ -36,7 +35,7 @@ type Place struct {
 type Options struct {
 	// Artifacts returns the reader for modules of type oci. nil is an [oci.Client] with
 	// default options.
-	Artifacts func() (Artifacts, error)
+	Artifacts func() (oci.Artifacts, error)
 	// Git returns the options for modules of type git. nil is the default options.
 	Git func() (git.Options, error)
 	// ConfigMaps finds ConfigMaps in a cluster. nil finds none.
@@ -62,11 +61,6 @@ type Options struct {
 	Fetched func(source v1alpha1.CueRefType, took time.Duration, err error)
 }
 
-// Artifacts reads the artifacts that references name, as [oci.Client] does.
-type Artifacts interface {
-	Image(ctx context.Context, ref oci.Ref) (v1.Image, error)
-}
-
 // Published fetches published modules by their paths, as
 // [github.com/pequod-io/pequod/modules/modpath.Client] does.
 type Published interface {
@@ -78,7 +72,7 @@ type Published interface {
 }
 
 // client returns the reader of artifacts.
-func (o Options) client() (Artifacts, error) {
+func (o Options) client() (oci.Artifacts, error) {
 	if o.Artifacts != nil {
 		return o.Artifacts()
 	}

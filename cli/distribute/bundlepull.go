@@ -13,7 +13,6 @@ import (
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/platform"
-	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/bundle"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/transform"
@@ -51,7 +50,7 @@ bundle that it meant when this machine last saw it. pequod.lock has no bundles.`
 }
 
 // pullBundle writes the files of a bundle to a directory, all of them or none.
-func pullBundle(ctx context.Context, env command.Env, artifacts modules.Artifacts, arg, dir string) error {
+func pullBundle(ctx context.Context, env command.Env, artifacts oci.Artifacts, arg, dir string) error {
 	ref, err := oci.ParseRef(arg)
 	if err != nil {
 		return err

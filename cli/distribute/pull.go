@@ -17,7 +17,6 @@ import (
 	"github.com/pequod-io/pequod/modules/artifact"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/transform"
-	"github.com/pequod-io/pequod/modules/trust"
 )
 
 // newPullCommand returns the command "module pull".
@@ -56,7 +55,7 @@ references.`,
 }
 
 // pull writes the files of a module to dir.
-func pull(ctx context.Context, env command.Env, artifacts trust.Artifacts, ref oci.Ref, dir string) error {
+func pull(ctx context.Context, env command.Env, artifacts oci.Artifacts, ref oci.Ref, dir string) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s: not empty", dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {

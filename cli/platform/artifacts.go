@@ -6,9 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/pin"
-	"github.com/pequod-io/pequod/modules/trust"
 )
 
 // ArtifactFlags are the flags of commands that read artifacts other than modules, such as
@@ -34,7 +33,7 @@ func (f *ArtifactFlags) AddFlags(cmd *cobra.Command) {
 // Artifacts returns the reader of artifacts that are signed as the rules of pequod.yaml
 // demand. With --offline, a tag names the artifact that it named when this machine last saw
 // it.
-func (f *ArtifactFlags) Artifacts() (modules.Artifacts, error) {
+func (f *ArtifactFlags) Artifacts() (oci.Artifacts, error) {
 	client, err := f.Client()
 	if err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func (f *ArtifactFlags) Artifacts() (modules.Artifacts, error) {
 
 // Bundles returns a reader of bundles that are signed as the rules demand. pequod.lock has no
 // bundles, so it isn't asked about them.
-func (f *ModuleFlags) Bundles() (trust.Artifacts, error) {
+func (f *ModuleFlags) Bundles() (oci.Artifacts, error) {
 	client, err := f.Client()
 	if err != nil {
 		return nil, err

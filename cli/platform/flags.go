@@ -46,6 +46,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/git"
+	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/pin"
 	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/trust"
@@ -136,7 +137,7 @@ func (f *ModuleFlags) AddFlags(cmd *cobra.Command) {
 func (f *ModuleFlags) sources(pins func() (*pin.Pins, error)) modules.Options {
 	rules := guard(pins, &f.SettingsDir)
 	return modules.Options{
-		Artifacts: func() (modules.Artifacts, error) {
+		Artifacts: func() (oci.Artifacts, error) {
 			client, err := f.Client()
 			if err != nil {
 				return nil, err

@@ -41,7 +41,7 @@ func (f *RegistryFlags) Guard() (*trust.Guard, error) { return guard(nil, nil)()
 
 // Allowed returns a reader of the artifacts that the rules about modules allow, for commands
 // that load no modules.
-func (f *RegistryFlags) Allowed() (trust.Artifacts, error) {
+func (f *RegistryFlags) Allowed() (oci.Artifacts, error) {
 	client, err := f.Client()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (f *RegistryFlags) Allowed() (trust.Artifacts, error) {
 }
 
 // guarded returns a reader that has the pins and the rules of a command.
-func guarded(client *oci.Client, guard func() (*trust.Guard, error), pinned trust.Artifacts) (trust.Artifacts, error) {
+func guarded(client *oci.Client, guard func() (*trust.Guard, error), pinned oci.Artifacts) (oci.Artifacts, error) {
 	g, err := guard()
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func guarded(client *oci.Client, guard func() (*trust.Guard, error), pinned trus
 }
 
 // signed returns a reader of bundles, for which only the demands of signatures hold.
-func signed(client *oci.Client, guard func() (*trust.Guard, error), bundles trust.Artifacts) (trust.Artifacts, error) {
+func signed(client *oci.Client, guard func() (*trust.Guard, error), bundles oci.Artifacts) (oci.Artifacts, error) {
 	g, err := guard()
 	if err != nil {
 		return nil, err

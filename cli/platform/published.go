@@ -21,7 +21,7 @@ import (
 func (f *ModuleFlags) published(pins func() (*pin.Pins, error), rules func() (*trust.Guard, error)) modules.Published {
 	client := modpath.New(modpath.Options{
 		Registry: os.Getenv("CUE_REGISTRY"),
-		Artifacts: func(plain bool) (modpath.Artifacts, error) {
+		Artifacts: func(plain bool) (oci.Artifacts, error) {
 			client, err := f.Client()
 			if plain && !f.plainHTTP {
 				client, err = f.connect(true)

@@ -90,8 +90,7 @@ func (c content) verify(data []byte) error {
 
 // hexOf returns the SHA-256 of data in hex.
 func hexOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
 // record returns the file of a record. It has the key, so that a file that was

@@ -33,19 +33,13 @@ type Options struct {
 	Registry string
 	// Artifacts returns a client of registries, by default one without options. plain
 	// allows unencrypted connections, as CUE_REGISTRY does with HOST+insecure.
-	Artifacts func(plain bool) (Artifacts, error)
+	Artifacts func(plain bool) (oci.Artifacts, error)
 	// Digest returns the digest of the manifest that a version must have, or "". nil
 	// pins nothing.
 	Digest func(v module.Version) (string, error)
 	// Records remembers the digests of versions, which never change once they are
 	// published. nil remembers nothing.
 	Records Records
-}
-
-// Artifacts reads artifacts of registries, as [oci.Client] does.
-type Artifacts interface {
-	Image(ctx context.Context, ref oci.Ref) (v1.Image, error)
-	Tags(ctx context.Context, ref oci.Ref) ([]string, error)
 }
 
 // Records keeps short texts by their keys.
@@ -67,8 +61,8 @@ type Module struct {
 type Client struct {
 	options  Options
 	resolver func() (*modconfig.Resolver, error)
-	plain    func() (Artifacts, error)
-	secure   func() (Artifacts, error)
+	plain    func() (oci.Artifacts, error)
+	secure   func() (oci.Artifacts, error)
 
 	mu      sync.Mutex // guards fetched
 	fetched map[module.Version]*fetch
@@ -84,7 +78,7 @@ type fetch struct {
 // the first use.
 func New(o Options) *Client {
 	if o.Artifacts == nil {
-		o.Artifacts = func(plain bool) (Artifacts, error) { return oci.New(oci.Options{PlainHTTP: plain}) }
+		o.Artifacts = func(plain bool) (oci.Artifacts, error) { return oci.New(oci.Options{PlainHTTP: plain}) }
 	}
 	return &Client{
 		options: o,
@@ -95,8 +89,8 @@ func New(o Options) *Client {
 			}
 			return r, nil
 		}),
-		plain:   sync.OnceValues(func() (Artifacts, error) { return o.Artifacts(true) }),
-		secure:  sync.OnceValues(func() (Artifacts, error) { return o.Artifacts(false) }),
+		plain:   sync.OnceValues(func() (oci.Artifacts, error) { return o.Artifacts(true) }),
+		secure:  sync.OnceValues(func() (oci.Artifacts, error) { return o.Artifacts(false) }),
 		fetched: map[module.Version]*fetch{},
 	}
 }
@@ -106,7 +100,7 @@ var errNoRegistry = errors.New("CUE_REGISTRY has no registry for it")
 
 // place returns the place of a version, or of all versions of a module if version is
 // "". The tag of the latter is the beginning of all tags.
-func (c *Client) place(path, version string) (oci.Ref, Artifacts, error) {
+func (c *Client) place(path, version string) (oci.Ref, oci.Artifacts, error) {
 	resolver, err := c.resolver()
 	if err != nil {
 		return oci.Ref{}, nil, err
@@ -213,7 +207,7 @@ func (c *Client) kept(ctx context.Context, v module.Version, digest string) (v1.
 }
 
 // known returns the artifact that a tag had before, else the one that it has now.
-func (c *Client) known(ctx context.Context, ref oci.Ref, artifacts Artifacts) (v1.Image, error) {
+func (c *Client) known(ctx context.Context, ref oci.Ref, artifacts oci.Artifacts) (v1.Image, error) {
 	if c.options.Records == nil {
 		return artifacts.Image(ctx, ref)
 	}

@@ -153,7 +153,7 @@ func TestLogin(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "logins.json"), []byte(logins), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		client := modpath.New(modpath.Options{Registry: server.Host() + "+insecure", Artifacts: func(plain bool) (modpath.Artifacts, error) {
+		client := modpath.New(modpath.Options{Registry: server.Host() + "+insecure", Artifacts: func(plain bool) (oci.Artifacts, error) {
 			return oci.New(oci.Options{Transport: modpath.Logins(dir, http.DefaultTransport), PlainHTTP: plain})
 		}})
 		_, err := client.Open(t.Context(), v)
@@ -230,7 +230,7 @@ func TestWithoutNetwork(t *testing.T) {
 	publish(t, host+"+insecure", v.String())
 	kept := blobs{cache.Open(cache.Options{Dir: t.TempDir()})}
 	open := func() error {
-		_, err := modpath.New(modpath.Options{Registry: host + "+insecure", Records: kept, Artifacts: func(plain bool) (modpath.Artifacts, error) {
+		_, err := modpath.New(modpath.Options{Registry: host + "+insecure", Records: kept, Artifacts: func(plain bool) (oci.Artifacts, error) {
 			return oci.New(oci.Options{PlainHTTP: plain, Blobs: kept})
 		}}).Open(t.Context(), v)
 		return err

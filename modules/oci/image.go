@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,8 +161,7 @@ func verify(data []byte, digest string, size int64) error {
 
 // digestOf returns the digest of data as sha256:HEX.
 func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(data))
 }
 
 // addTags adds the nearest tags to an error about a tag that does not exist. That the

@@ -87,6 +87,12 @@ type Progress interface {
 	End()
 }
 
+// Artifacts reads artifacts, as [Client] and readers around it do.
+type Artifacts interface {
+	Image(ctx context.Context, ref Ref) (v1.Image, error)
+	Tags(ctx context.Context, ref Ref) ([]string, error)
+}
+
 // Client reads and writes artifacts. Any number of goroutines may use it.
 type Client struct {
 	options  Options

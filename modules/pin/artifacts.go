@@ -13,25 +13,25 @@ import (
 
 // Roots returns a reader of the artifacts that users refer to. Layouts and archives are
 // files of the user's, as directories are, so they are not pinned.
-func (p *Pins) Roots(a Artifacts) Artifacts {
-	return reader{p, a, p.Root, p.recorded.addRoot}
+func (p *Pins) Roots(a oci.Artifacts) oci.Artifacts {
+	return reader{p, a, p.Root, p.recorded.artifacts(&p.recorded.roots)}
 }
 
 // Imports returns a reader of the artifacts of imported modules. Their references must
 // have the digests that [Pins.Import] returns.
-func (p *Pins) Imports(a Artifacts) Artifacts {
-	return reader{p, a, func(ref oci.Ref) (string, error) { return ref.Digest, nil }, p.recorded.addImported}
+func (p *Pins) Imports(a oci.Artifacts) oci.Artifacts {
+	return reader{p, a, func(ref oci.Ref) (string, error) { return ref.Digest, nil }, p.recorded.artifacts(&p.recorded.imported)}
 }
 
 // reader reads the artifacts that are pinned.
 type reader struct {
 	*Pins
-	artifacts Artifacts
+	artifacts oci.Artifacts
 	digest    func(oci.Ref) (string, error)
 	record    func(oci.Ref, v1.Image)
 }
 
-// Image implements [Artifacts].
+// Image implements [oci.Artifacts].
 func (r reader) Image(ctx context.Context, ref oci.Ref) (v1.Image, error) {
 	if ref.Kind != oci.Registry {
 		return r.artifacts.Image(ctx, ref)
@@ -128,7 +128,7 @@ func (r reader) resolve(ctx context.Context, tagged oci.Ref) (v1.Image, error) {
 	return img, nil
 }
 
-// Tags implements [Artifacts].
+// Tags implements [oci.Artifacts].
 func (r reader) Tags(ctx context.Context, ref oci.Ref) ([]string, error) {
 	if r.options.Offline && ref.Kind == oci.Registry {
 		return nil, &oci.Error{

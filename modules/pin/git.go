@@ -43,7 +43,7 @@ func (r repositories) Moved(ref git.Ref, locked, now string) error {
 // can make a second content. The hash of all files in the lock is SHA-256.
 func (r repositories) Check(ref git.Ref, s *git.Snapshot) error {
 	if r.options.Record {
-		r.recorded.addRevision(ref, s)
+		record(&r.recorded, &r.recorded.revisions, ref.String(), s)
 	}
 	m, ok := r.entry(ref)
 	if !ok {

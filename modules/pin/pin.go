@@ -16,8 +16,6 @@ import (
 	"net/http"
 	"strings"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules/cache"
 	"github.com/pequod-io/pequod/modules/lock"
@@ -64,12 +62,6 @@ func New(o Options) *Pins {
 	return &Pins{options: o}
 }
 
-// Artifacts reads artifacts of registries, as [oci.Client] does.
-type Artifacts interface {
-	Image(ctx context.Context, ref oci.Ref) (v1.Image, error)
-	Tags(ctx context.Context, ref oci.Ref) ([]string, error)
-}
-
 // Root returns the digest of a reference that a user wrote, or "" if nothing pins it. Its
 // errors are a [problem.List].
 func (p *Pins) Root(ref oci.Ref) (string, error) {
@@ -89,7 +81,7 @@ func (p *Pins) Root(ref oci.Ref) (string, error) {
 // it. path has the major version. Its errors are a [problem.List].
 func (p *Pins) Import(path, version string) (string, error) {
 	if p.options.Record {
-		p.recorded.addImport(path, version)
+		record(&p.recorded, &p.recorded.imports, [2]string{path, version}, true)
 	}
 	m, ok := p.find(func(f *lock.File) (lock.Module, bool) { return f.Import(path, version) })
 	if ok {
@@ -113,7 +105,7 @@ func (p *Pins) Latest(ref string) (string, error) {
 // was asked for.
 func (p *Pins) RecordLatest(ref, version string) {
 	if p.options.Record {
-		p.recorded.addLatest(ref, version)
+		record(&p.recorded, &p.recorded.latest, ref, version)
 	}
 }
 

@@ -75,7 +75,7 @@ func (p *Pins) read(t *testing.T, ref oci.Ref) (string, error) {
 	return read(t.Context(), p.Roots(p.client(t)), ref)
 }
 
-func read(ctx context.Context, a Artifacts, ref oci.Ref) (string, error) {
+func read(ctx context.Context, a oci.Artifacts, ref oci.Ref) (string, error) {
 	img, err := a.Image(ctx, ref)
 	if err != nil {
 		return "", err

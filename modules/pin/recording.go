@@ -30,55 +30,23 @@ type recording struct {
 	signers map[string]string
 }
 
-func (r *recording) addRoot(ref oci.Ref, img v1.Image) { r.add(&r.roots, ref, img) }
-
-func (r *recording) addImported(ref oci.Ref, img v1.Image) { r.add(&r.imported, ref, img) }
-
-// add adds an artifact by its reference without a digest.
-func (r *recording) add(to *map[oci.Ref]v1.Image, ref oci.Ref, img v1.Image) {
+// record adds an entry to one of the maps of r.
+func record[K comparable, V any](r *recording, to *map[K]V, key K, value V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if *to == nil {
-		*to = map[oci.Ref]v1.Image{}
+		*to = map[K]V{}
 	}
-	ref.Digest = ""
-	(*to)[ref] = img
+	(*to)[key] = value
 }
 
-func (r *recording) addImport(path, version string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.imports == nil {
-		r.imports = map[[2]string]bool{}
+// artifacts returns a function that adds artifacts to one of the maps of r, by their references
+// without digests.
+func (r *recording) artifacts(to *map[oci.Ref]v1.Image) func(oci.Ref, v1.Image) {
+	return func(ref oci.Ref, img v1.Image) {
+		ref.Digest = ""
+		record(r, to, ref, img)
 	}
-	r.imports[[2]string{path, version}] = true
-}
-
-func (r *recording) addLatest(ref, version string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.latest == nil {
-		r.latest = map[string]string{}
-	}
-	r.latest[ref] = version
-}
-
-func (r *recording) addSigner(digest, signer string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.signers == nil {
-		r.signers = map[string]string{}
-	}
-	r.signers[digest] = signer
-}
-
-func (r *recording) addRevision(ref git.Ref, s *git.Snapshot) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.revisions == nil {
-		r.revisions = map[string]*git.Snapshot{}
-	}
-	r.revisions[ref.String()] = s
 }
 
 // Recorded returns a lock of all modules that were read, if Options.Record is set. It

@@ -24,7 +24,7 @@ func (p *Pins) Signer(ref oci.Ref, signers []string) error {
 		return list
 	}
 	if p.options.Record {
-		p.recorded.addSigner(ref.Digest, signer)
+		record(&p.recorded, &p.recorded.signers, ref.Digest, signer)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -152,6 +151,5 @@ type resource struct {
 
 // fingerprint returns the name of a public key: the digest of its form PKIX.
 func fingerprint(public []byte) string {
-	sum := sha256.Sum256(public)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(public))
 }

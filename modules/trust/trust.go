@@ -195,34 +195,28 @@ type Registry interface {
 	Tags(ctx context.Context, ref oci.Ref) ([]string, error)
 }
 
-// Artifacts reads artifacts, as [oci.Client] and readers around it do.
-type Artifacts interface {
-	Image(ctx context.Context, ref oci.Ref) (v1.Image, error)
-	Tags(ctx context.Context, ref oci.Ref) ([]string, error)
-}
-
 // Artifacts returns a reader of the artifacts of a that the rules allow. registry has their
 // signatures. Its errors about rules are a [problem.List].
-func (g *Guard) Artifacts(a Artifacts, registry Registry) Artifacts {
+func (g *Guard) Artifacts(a oci.Artifacts, registry Registry) oci.Artifacts {
 	return reader{g, a, registry, g.allowed}
 }
 
 // Signed returns a reader of the artifacts of a that are signed as the rules demand, whether
 // the lists of allowed modules have them or not. It is otherwise like [Guard.Artifacts].
-func (g *Guard) Signed(a Artifacts, registry Registry) Artifacts {
+func (g *Guard) Signed(a oci.Artifacts, registry Registry) oci.Artifacts {
 	return reader{g, a, registry, func(string, string) error { return nil }}
 }
 
 // reader reads the artifacts that the rules allow.
 type reader struct {
 	*Guard
-	artifacts Artifacts
+	artifacts oci.Artifacts
 	registry  Registry
 	// allow returns an error if an artifact must not be read, by its name and location.
 	allow func(name, location string) error
 }
 
-// Tags implements [Artifacts].
+// Tags implements [oci.Artifacts].
 func (r reader) Tags(ctx context.Context, ref oci.Ref) ([]string, error) {
 	if ref.Kind == oci.Registry {
 		if err := r.allow(ref.String(), Location(ref.Host, ref.Repository)); err != nil {
@@ -232,7 +226,7 @@ func (r reader) Tags(ctx context.Context, ref oci.Ref) ([]string, error) {
 	return r.artifacts.Tags(ctx, ref)
 }
 
-// Image implements [Artifacts]. The manifest is read, and no content.
+// Image implements [oci.Artifacts]. The manifest is read, and no content.
 func (r reader) Image(ctx context.Context, ref oci.Ref) (v1.Image, error) {
 	if ref.Kind != oci.Registry {
 		return r.artifacts.Image(ctx, ref)

@@ -3,7 +3,6 @@ package vendored
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -213,6 +212,5 @@ func (t *Tree) stale() ([]string, error) {
 
 // digestOf returns the digest of data as sha256:HEX.
 func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(data))
 }

@@ -60,7 +60,7 @@ func (s *session) optionsOf(ctx context.Context, ref v1alpha1.CueRef) (modules.O
 		})
 	}
 	return modules.Options{
-		Artifacts: func() (modules.Artifacts, error) {
+		Artifacts: func() (oci.Artifacts, error) {
 			client, err := connect(false)
 			if err != nil || signers == nil {
 				return client, err
@@ -73,7 +73,7 @@ func (s *session) optionsOf(ctx context.Context, ref v1alpha1.CueRef) (modules.O
 		ConfigMaps: s.configMap,
 		Published: modpath.New(modpath.Options{
 			Registry: s.Registry, Records: s.cache,
-			Artifacts: func(plain bool) (modpath.Artifacts, error) { return connect(plain) },
+			Artifacts: func(plain bool) (oci.Artifacts, error) { return connect(plain) },
 		}),
 		Fetched: s.Fetched,
 	}, nil
