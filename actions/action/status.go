@@ -6,10 +6,10 @@ import (
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/actions/runs"
+	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -77,7 +77,7 @@ func (s *session) conditions() {
 		if c := s.next.LastCheck; c != nil && c.Result == v1alpha1.CheckDrifted {
 			message += "; the last check found drift: " + c.Message
 		}
-		s.ready(message)
+		s.state().Ready(reasonSucceeded, runs.Message(message))
 	case s.next.Phase == v1alpha1.ActionWaitingForApproval:
 		s.progressing(reasonWaitingForApproval, fmt.Sprintf("waits for the annotation %s=%s", v1alpha1.AnnotationApprovedPlan, s.next.Plan.Digest))
 	case r.Ended() && r.State != v1alpha1.RunSucceeded && r.Inputs == s.goal.Inputs:
@@ -175,29 +175,17 @@ func (s *session) message(text string) string {
 	return text
 }
 
-func (s *session) set(name string, value metav1.ConditionStatus, reason, message string) {
-	apimeta.SetStatusCondition(&s.next.Conditions, metav1.Condition{
-		Type: name, Status: value, Reason: reason, Message: runs.Message(message), ObservedGeneration: s.goal.Generation,
-		LastTransitionTime: metav1.NewTime(s.now),
-	})
-}
-
-func (s *session) ready(message string) {
-	s.set(v1alpha1.ConditionReady, metav1.ConditionTrue, reasonSucceeded, message)
-	apimeta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionReconciling)
-	apimeta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionStalled)
+// state returns what sets the conditions.
+func (s *session) state() conditions.Writer {
+	return conditions.Writer{To: &s.next.Conditions, Generation: s.goal.Generation, Now: s.now}
 }
 
 func (s *session) progressing(reason, message string) {
-	s.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
-	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
-	apimeta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionStalled)
+	s.state().Progressing(reason, runs.Message(message))
 }
 
 func (s *session) stalled(reason, message string) {
-	s.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
-	s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, message)
-	apimeta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionReconciling)
+	s.state().Stalled(reason, runs.Message(message))
 }
 
 // wasReady reports whether a status is that of an Action that is ready.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/source/webhook"
+	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -60,18 +61,18 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // observe updates the status of a Receiver, and returns when to look at it again.
 func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Duration {
-	s := &status{a, r.Now()}
+	s := conditions.Writer{To: &a.Status.Conditions, Generation: a.Generation, Now: r.Now()}
 	a.Status.ObservedGeneration = a.Generation
 	a.Status.ReconcileRequestedAt = source.OneLine(v1alpha1.RequestedAt(a.Annotations), 256)
 	name := client.ObjectKeyFromObject(a)
 	if a.Labels[v1alpha1.LabelPaused] == "true" {
 		r.consumers.end(name)
-		s.progressing(reasonPaused, "the label "+v1alpha1.LabelPaused+" stops the Receiver")
+		s.Progressing(reasonPaused, "the label "+v1alpha1.LabelPaused+" stops the Receiver")
 		return 0
 	}
 	if err := r.effects.Check(&a.Spec); err != nil {
 		r.consumers.end(name)
-		s.stalled(reasonInvalid, err.Error())
+		s.Stalled(reasonInvalid, message(err.Error()))
 		return 0
 	}
 	if a.Spec.Source.Webhook == nil {
@@ -80,13 +81,13 @@ func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Dur
 	}
 	r.consumers.end(name)
 	if r.Address == "0" {
-		s.stalled(reasonDisabled, "pequod-actions serves no webhooks; see --receiver-addr")
+		s.Stalled(reasonDisabled, "pequod-actions serves no webhooks; see --receiver-addr")
 		return 0
 	}
 	token, err := webhook.Token(ctx, r.Accounts, a)
 	if err != nil {
 		// The path stays, so that senders are told to send again: 404 would be final.
-		s.progressing(reasonUnavailable, "the token of the webhook can't be read: "+err.Error())
+		s.Progressing(reasonUnavailable, message("the token of the webhook can't be read: "+err.Error()))
 		return retry
 	}
 	path := webhook.Path(token, a.Namespace, a.Name)
@@ -94,24 +95,24 @@ func (r *reconciler) observe(ctx context.Context, a *v1alpha1.Receiver) time.Dur
 		// The server of webhooks finds Receivers by the paths in the cache, so the Receiver isn't
 		// ready before the cache has its path. The update of the path brings it back here.
 		a.Status.WebhookPath = path
-		s.progressing(reasonConnecting, "the path of the webhook is new")
+		s.Progressing(reasonConnecting, "the path of the webhook is new")
 		return resync
 	}
-	s.ready("the webhook is served at the path in status.webhookPath")
+	s.Ready(reasonReceiving, "the webhook is served at the path in status.webhookPath")
 	return resync
 }
 
 // consumed runs the source of a Receiver, and updates the status by its state.
-func (r *reconciler) consumed(ctx context.Context, a *v1alpha1.Receiver, s *status) time.Duration {
+func (r *reconciler) consumed(ctx context.Context, a *v1alpha1.Receiver, s conditions.Writer) time.Duration {
 	of := a.DeepCopy() // outlives the reconciliation
 	reported, err := r.consumers.ensure(ctx, a, func(ctx context.Context, report func(error)) { r.consume(ctx, of, report) })
 	switch {
 	case err != nil:
-		s.progressing(reasonSource, "the last request has failed, and is repeated: "+err.Error())
+		s.Progressing(reasonSource, message("the last request has failed, and is repeated: "+err.Error()))
 	case !reported:
-		s.progressing(reasonConnecting, "the source is being connected to")
+		s.Progressing(reasonConnecting, "the source is being connected to")
 	default:
-		s.ready("messages are received")
+		s.Ready(reasonReceiving, "messages are received")
 	}
 	return resync
 }

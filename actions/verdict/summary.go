@@ -6,9 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -57,31 +56,22 @@ func (p *Plan) summarize(s *v1alpha1.MonitorStatus, now time.Time) {
 	case len(s.Targets) == 0:
 		Progressing(s, ReasonNoTargets, "there is no target to read", now)
 	default:
-		set(s, v1alpha1.ConditionReady, metav1.ConditionTrue, ReasonHealthy, "all targets were read, and no rule of severity Error holds", now)
-		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionReconciling)
-		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionStalled)
+		state(s, now).Ready(ReasonHealthy, "all targets were read, and no rule of severity Error holds")
 	}
 }
 
 // Progressing sets the conditions of a Monitor that isn't ready and may become ready by itself.
 func Progressing(s *v1alpha1.MonitorStatus, reason, message string, now time.Time) {
-	set(s, v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message, now)
-	set(s, v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message, now)
-	apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionStalled)
+	state(s, now).Progressing(reason, source.OneLine(message, maxMessage))
 }
 
 // Stalled sets the conditions of a Monitor that only a change makes ready.
 func Stalled(s *v1alpha1.MonitorStatus, reason, message string, now time.Time) {
-	set(s, v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message, now)
-	set(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, message, now)
-	apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionReconciling)
+	state(s, now).Stalled(reason, source.OneLine(message, maxMessage))
 }
 
-func set(s *v1alpha1.MonitorStatus, name string, value metav1.ConditionStatus, reason, message string, now time.Time) {
-	apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: name, Status: value, Reason: reason, Message: source.OneLine(message, maxMessage), ObservedGeneration: s.ObservedGeneration,
-		LastTransitionTime: *timeOf(now),
-	})
+func state(s *v1alpha1.MonitorStatus, now time.Time) conditions.Writer {
+	return conditions.Writer{To: &s.Conditions, Generation: s.ObservedGeneration, Now: now}
 }
 
 // Same reports whether two statuses differ at most in the times of polls and in counts of

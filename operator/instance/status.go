@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
@@ -228,18 +229,6 @@ func (next *status) note(text string) {
 // set sets Ready, and of Reconciling and Stalled the one that abnormal names, or neither.
 // All get the same reason and message.
 func (next *status) set(ready metav1.ConditionStatus, reason, message, abnormal string) {
-	message = source.OneLine(message, v1alpha1.MaxMessage)
-	condition := func(kind string, value metav1.ConditionStatus) {
-		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
-			Type: kind, Status: value, Reason: cmp.Or(reason, reasonProgressing), Message: message, ObservedGeneration: next.ObservedGeneration,
-		})
-	}
-	condition(v1alpha1.ConditionReady, ready)
-	for _, kind := range []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled} {
-		if kind == abnormal {
-			condition(kind, metav1.ConditionTrue)
-		} else {
-			meta.RemoveStatusCondition(&next.Conditions, kind)
-		}
-	}
+	conditions.Writer{To: &next.Conditions, Generation: next.ObservedGeneration}.State(
+		ready, cmp.Or(reason, reasonProgressing), source.OneLine(message, v1alpha1.MaxMessage), abnormal)
 }

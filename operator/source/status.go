@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/event"
@@ -19,12 +20,9 @@ import (
 // fieldManager is the field manager of all writes.
 const fieldManager = "pequod-manager"
 
-// set sets a condition.
-func (s *session) set(status *v1alpha1.InstanceSourceStatus, name string, value metav1.ConditionStatus, reason, message string) {
-	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: name, Status: value, Reason: reason, Message: message, ObservedGeneration: s.source.Generation,
-		LastTransitionTime: metav1.NewTime(s.now),
-	})
+// state returns what sets conditions of a status.
+func (s *session) state(status *v1alpha1.InstanceSourceStatus) conditions.Writer {
+	return conditions.Writer{To: &status.Conditions, Generation: s.source.Generation, Now: s.now}
 }
 
 // succeeded returns the status of an InstanceSource whose artifact was rendered from the revision
@@ -33,10 +31,7 @@ func (s *session) succeeded(a *meta.Artifact) *v1alpha1.InstanceSourceStatus {
 	status, r := s.next(), s.memory.result
 	status.ObservedSourceRevision, status.Instances = r.revision, r.instances
 	status.Artifact = &v1alpha1.InstanceArtifact{Revision: a.Revision, Digest: a.Digest}
-	s.set(status, v1alpha1.ConditionReady, metav1.ConditionTrue, reasonSucceeded,
-		fmt.Sprintf("stored artifact for revision %s: %s", r.revision, source.Count(r.instances, "instance")))
-	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
-	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
+	s.state(status).Ready(reasonSucceeded, fmt.Sprintf("stored artifact for revision %s: %s", r.revision, source.Count(r.instances, "instance")))
 	return status
 }
 
@@ -44,22 +39,14 @@ func (s *session) succeeded(a *meta.Artifact) *v1alpha1.InstanceSourceStatus {
 func (s *session) progressing(revision string) *v1alpha1.InstanceSourceStatus {
 	status := s.source.Status.DeepCopy()
 	status.ObservedGeneration = s.source.Generation
-	message := "rendering revision " + revision
-	s.set(status, v1alpha1.ConditionReady, metav1.ConditionUnknown, reasonProgressing, message)
-	s.set(status, v1alpha1.ConditionReconciling, metav1.ConditionTrue, reasonProgressing, message)
+	s.state(status).State(metav1.ConditionUnknown, reasonProgressing, "rendering revision "+revision, v1alpha1.ConditionReconciling)
 	return status
 }
 
 // failed returns the status after a failure. The last artifact stays.
 func (s *session) failed(f *failure) *v1alpha1.InstanceSourceStatus {
 	status := s.next()
-	s.set(status, v1alpha1.ConditionReady, metav1.ConditionFalse, f.reason, f.message)
-	is, isNot := v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled
-	if f.stalled {
-		is, isNot = isNot, is
-	}
-	s.set(status, is, metav1.ConditionTrue, f.reason, f.message)
-	apimeta.RemoveStatusCondition(&status.Conditions, isNot)
+	s.state(status).Failed(f.stalled, f.reason, f.message)
 	return status
 }
 
@@ -69,8 +56,7 @@ func (s *session) suspended() *v1alpha1.InstanceSourceStatus {
 	status := s.source.Status.DeepCopy()
 	status.ObservedGeneration = s.source.Generation
 	if status.Artifact == nil {
-		s.set(status, v1alpha1.ConditionReady, metav1.ConditionFalse, reasonSuspended, "spec.suspend is set")
-		apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
+		s.state(status).State(metav1.ConditionFalse, reasonSuspended, "spec.suspend is set", "")
 	}
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
 	return status

@@ -106,7 +106,7 @@ func (s *session) lost(ctx context.Context, name string, live *apiextensionsv1.C
 	}
 	s.Catalog.Delete(s.key) // the controller of the kind ends, and no graph is added
 	if !known {
-		s.set(next, v1alpha1.ConditionInstancesLost, metav1.ConditionTrue, reasonDefinitionDeleted, fmt.Sprintf(
+		s.state(next).Set(v1alpha1.ConditionInstancesLost, metav1.ConditionTrue, reasonDefinitionDeleted, fmt.Sprintf(
 			"CustomResourceDefinition %s was deleted, and all instances with it; the objects of %d graphs stay in the cluster without one", name, graphs))
 	}
 	b := &blocked{

@@ -73,7 +73,7 @@ func (s *session) handle(ctx context.Context) (reconcile.Result, error) {
 func (s *session) paused(ctx context.Context) error {
 	if s.t.Status.ObservedGeneration < 0 {
 		next := s.t.Status.DeepCopy()
-		s.set(next, v1alpha1.ConditionReady, metav1.ConditionFalse, reasonPaused, "the Transform has the label "+v1alpha1.LabelPaused+"; remove it to go on")
+		s.state(next).Set(v1alpha1.ConditionReady, metav1.ConditionFalse, reasonPaused, "the Transform has the label "+v1alpha1.LabelPaused+"; remove it to go on")
 		s.observed(next)
 		if err := s.writeStatus(ctx, next); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/event"
 	"github.com/pequod-io/pequod/operator/roles"
@@ -21,12 +22,9 @@ var steps = []string{
 	v1alpha1.ConditionCueFetched, v1alpha1.ConditionSchemaExtracted, v1alpha1.ConditionCRDGenerated, v1alpha1.ConditionRBACConfigured,
 }
 
-// set sets a condition.
-func (s *session) set(status *v1alpha1.TransformStatus, name string, value metav1.ConditionStatus, reason, message string) {
-	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: name, Status: value, Reason: reason, Message: message, ObservedGeneration: s.t.Generation,
-		LastTransitionTime: metav1.NewTime(s.now),
-	})
+// state returns what sets conditions of a status.
+func (s *session) state(status *v1alpha1.TransformStatus) conditions.Writer {
+	return conditions.Writer{To: &status.Conditions, Generation: s.t.Generation, Now: s.now}
 }
 
 // blockedBy sets the status of a Transform that a step blocks. Conditions of later steps stay
@@ -40,15 +38,9 @@ func (s *session) blockedBy(status *v1alpha1.TransformStatus, b *blocked) {
 		s.stepDone(status, name)
 	}
 	if b.condition != "" {
-		s.set(status, b.condition, metav1.ConditionFalse, b.reason, b.message)
+		s.state(status).Set(b.condition, metav1.ConditionFalse, b.reason, b.message)
 	}
-	s.set(status, v1alpha1.ConditionReady, metav1.ConditionFalse, b.reason, b.message)
-	is, isNot := v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled
-	if b.stalled {
-		is, isNot = isNot, is
-	}
-	s.set(status, is, metav1.ConditionTrue, b.reason, b.message)
-	apimeta.RemoveStatusCondition(&status.Conditions, isNot)
+	s.state(status).Failed(b.stalled, b.reason, b.message)
 	switch {
 	case b.stalled:
 		status.Phase = v1alpha1.TransformFailed
@@ -65,9 +57,7 @@ func (s *session) succeeded(status *v1alpha1.TransformStatus) {
 	for _, name := range steps {
 		s.stepDone(status, name)
 	}
-	s.set(status, v1alpha1.ConditionReady, metav1.ConditionTrue, reasonSucceeded, "instances of "+s.p.loaded.Names.Kind+" are reconciled")
-	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
-	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
+	s.state(status).Ready(reasonSucceeded, "instances of "+s.p.loaded.Names.Kind+" are reconciled")
 	status.Phase = v1alpha1.TransformReady
 	status.AvailableCueRef = nil
 	status.GeneratedRBAC = roles.Name(s.key)
@@ -106,7 +96,7 @@ func (s *session) stepDone(status *v1alpha1.TransformStatus, name string) {
 			reason, message = reasonOwnAccount, "graphs run as service account "+name+" of their namespace, which has the rights that others grant"
 		}
 	}
-	s.set(status, name, metav1.ConditionTrue, reason, message)
+	s.state(status).Set(name, metav1.ConditionTrue, reason, message)
 }
 
 // observed records what the status describes.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -195,20 +196,7 @@ func (b Base) setConditions(next *v1alpha1.ResourceGraphStatus, ready metav1.Con
 	if abnormal == v1alpha1.ConditionStalled && b.Advice != "" {
 		message = join(source.OneLine(message, v1alpha1.MaxMessage-len("; "+b.Advice)), b.Advice)
 	}
-	message = source.OneLine(message, v1alpha1.MaxMessage)
-	set := func(kind string, status metav1.ConditionStatus) {
-		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
-			Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: b.Graph.Generation,
-		})
-	}
-	set(v1alpha1.ConditionReady, ready)
-	for _, kind := range []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled} {
-		if kind == abnormal {
-			set(kind, metav1.ConditionTrue)
-		} else {
-			meta.RemoveStatusCondition(&next.Conditions, kind)
-		}
-	}
+	conditions.Writer{To: &next.Conditions, Generation: b.Graph.Generation}.State(ready, reason, source.OneLine(message, v1alpha1.MaxMessage), abnormal)
 }
 
 // objectsReady returns the message of a completed graph.
