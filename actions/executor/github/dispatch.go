@@ -82,11 +82,10 @@ func noDetails(run executor.Run) error {
 // lost returns the error of a dispatch. Without a key in its name, a run that may have begun can't
 // be found.
 func lost(run executor.Run, err error) error {
-	known, ok := err.(*executor.Error)
-	if ok && known.Class == executor.Unknown && run.Request.GitHubWorkflow.KeyInput == "" {
-		return &executor.Error{Class: executor.Lost, Message: "the outcome is unknown, and without keyInput the run can't be found: " + known.Message}
+	if run.Request.GitHubWorkflow.KeyInput != "" {
+		return err
 	}
-	return err
+	return executor.LostIf(err, "without keyInput the run can't be found")
 }
 
 // dispatch sends the request that begins a run.
@@ -117,19 +116,15 @@ func (e *Executor) Find(ctx context.Context, run executor.Run) (*executor.Observ
 	case run.Request.GitHubWorkflow.KeyInput == "":
 		return nil, &executor.Error{Class: executor.Lost, Message: "it is not known whether the run has begun, and without keyInput it can't be found"}
 	}
-	// What is not listed now may be listed until then.
-	until := run.Since.Add(e.listedWithin)
-	complete := !e.now().Before(until)
+	unlisted := executor.Unlisted(e.now(), run.Since.Add(e.listedWithin), "run")
 	found, secrets, err := e.byKey(ctx, run)
 	switch {
 	case err != nil:
 		return nil, err
 	case found != nil:
 		return e.observation(ctx, run, found, secrets)
-	case !complete:
-		return nil, &executor.Error{Class: executor.Later, After: e.now().Add(min(until.Sub(e.now()), 2*time.Second)), Message: "the run may be listed later"}
 	}
-	return nil, nil
+	return nil, unlisted
 }
 
 // byKey returns the run whose name has the key, or nil. Only the time limits the search, because
@@ -163,12 +158,4 @@ func (e *Executor) byKey(ctx context.Context, run executor.Run) (*workflowRun, [
 }
 
 // decode decodes a response to a GET request.
-func (e *Executor) decode(c *executor.Call, into any) error {
-	if err := e.failure(c, http.StatusOK); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(c.Body, into); err != nil {
-		return &executor.Error{Class: executor.Unknown, Message: executor.PublicURL(c.URL) + " doesn't answer with JSON as GitHub does"}
-	}
-	return nil
-}
+func (e *Executor) decode(c *executor.Call, into any) error { return c.Into(into, "GitHub", e.failure) }

@@ -42,6 +42,7 @@ const (
 
 // Executor implements [executor.Executor].
 type Executor struct {
+	executor.Unplanned
 	server executor.Server
 	now    func() time.Time
 	// listedWithin is the constant, which tests shorten.
@@ -60,24 +61,8 @@ func New(server executor.Server) *Executor {
 // Check implements [executor.Executor].
 func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 	g := request.GitHubWorkflow
-	var found []error
-	for _, required := range []struct {
-		field   string
-		missing bool
-	}{{"repository", g.Repository == ""}, {"ref", g.Ref == ""}, {"auth", g.Auth == nil}} {
-		if required.missing {
-			found = append(found, fmt.Errorf("githubWorkflow.%s is required", required.field))
-		}
-	}
-	return append(found, executor.Static(request)...)
-}
-
-// Plans implements [executor.Executor].
-func (e *Executor) Plans() bool { return false }
-
-// Approve implements [executor.Executor].
-func (e *Executor) Approve(context.Context, executor.Run, string) error {
-	return executor.ErrNotSupported
+	return executor.Check(request, executor.Field{Path: "githubWorkflow.repository", Missing: g.Repository == ""},
+		executor.Field{Path: "githubWorkflow.ref", Missing: g.Ref == ""}, executor.Field{Path: "githubWorkflow.auth", Missing: g.Auth == nil})
 }
 
 // serverOf returns the address of the API of a request, without a slash at its end.

@@ -94,11 +94,10 @@ func (e *Executor) trigger(ctx context.Context, run executor.Run) (*executor.Cal
 // lost returns the error of a request that creates a pipeline. Without a token that reads, one that
 // may have been created can't be found.
 func lost(run executor.Run, err error) error {
-	known, ok := err.(*executor.Error)
-	if ok && known.Class == executor.Unknown && run.Request.GitLabPipeline.Auth.TokenSecretRef == nil {
-		return &executor.Error{Class: executor.Lost, Message: "the outcome is unknown, and without tokenSecretRef the pipeline can't be found: " + known.Message}
+	if run.Request.GitLabPipeline.Auth.TokenSecretRef != nil {
+		return err
 	}
-	return err
+	return executor.LostIf(err, "without tokenSecretRef the pipeline can't be found")
 }
 
 // Find implements [executor.Executor].
@@ -109,19 +108,15 @@ func (e *Executor) Find(ctx context.Context, run executor.Run) (*executor.Observ
 	case run.Request.GitLabPipeline.Auth.TokenSecretRef == nil:
 		return nil, &executor.Error{Class: executor.Lost, Message: "it is not known whether the pipeline was created, and without tokenSecretRef it can't be found"}
 	}
-	// What is not listed now may be listed until then.
-	until := run.Since.Add(e.listedWithin)
-	complete := !e.now().Before(until)
+	unlisted := executor.Unlisted(e.now(), run.Since.Add(e.listedWithin), "pipeline")
 	found, c, err := e.byKey(ctx, run)
 	switch {
 	case err != nil:
 		return nil, err
 	case found != nil:
 		return e.observation(ctx, run, found, c)
-	case !complete:
-		return nil, &executor.Error{Class: executor.Later, After: e.now().Add(min(until.Sub(e.now()), 2*time.Second)), Message: "the pipeline may be listed later"}
 	}
-	return nil, nil
+	return nil, unlisted
 }
 
 // byKey returns the pipeline whose name or variable has the key, or nil.

@@ -11,7 +11,6 @@ package gitlab
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,6 +34,7 @@ const listedWithin = 30 * time.Second
 
 // Executor implements [executor.Executor].
 type Executor struct {
+	executor.Unplanned
 	server       executor.Server
 	now          func() time.Time
 	listedWithin time.Duration
@@ -51,24 +51,8 @@ func New(server executor.Server) *Executor {
 // Check implements [executor.Executor].
 func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 	g := request.GitLabPipeline
-	var found []error
-	for _, required := range []struct {
-		field   string
-		missing bool
-	}{{"project", g.Project == ""}, {"ref", g.Ref == ""}, {"auth", g.Auth == nil}} {
-		if required.missing {
-			found = append(found, fmt.Errorf("gitlabPipeline.%s is required", required.field))
-		}
-	}
-	return append(found, executor.Static(request)...)
-}
-
-// Plans implements [executor.Executor].
-func (e *Executor) Plans() bool { return false }
-
-// Approve implements [executor.Executor].
-func (e *Executor) Approve(context.Context, executor.Run, string) error {
-	return executor.ErrNotSupported
+	return executor.Check(request, executor.Field{Path: "gitlabPipeline.project", Missing: g.Project == ""},
+		executor.Field{Path: "gitlabPipeline.ref", Missing: g.Ref == ""}, executor.Field{Path: "gitlabPipeline.auth", Missing: g.Auth == nil})
 }
 
 // keyVariable returns the variable that gets the key of a run.
@@ -117,15 +101,7 @@ func (e *Executor) pages(ctx context.Context, run executor.Run, at string, most 
 }
 
 // decode decodes a response to a GET request.
-func (e *Executor) decode(c *executor.Call, into any) error {
-	if err := e.failure(c, http.StatusOK); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(c.Body, into); err != nil {
-		return &executor.Error{Class: executor.Unknown, Message: executor.PublicURL(c.URL) + " doesn't answer with JSON as GitLab does"}
-	}
-	return nil
-}
+func (e *Executor) decode(c *executor.Call, into any) error { return c.Into(into, "GitLab", e.failure) }
 
 // failure returns the error of a response.
 func (e *Executor) failure(c *executor.Call, want ...int32) error {

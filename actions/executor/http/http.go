@@ -17,10 +17,13 @@ import (
 )
 
 // Executor implements [executor.Executor].
-type Executor struct{ server executor.Server }
+type Executor struct {
+	executor.Unplanned
+	server executor.Server
+}
 
 // New returns the executor.
-func New(server executor.Server) *Executor { return &Executor{server} }
+func New(server executor.Server) *Executor { return &Executor{server: server} }
 
 // Check implements [executor.Executor].
 func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
@@ -51,14 +54,6 @@ func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 		}
 	}
 	return found
-}
-
-// Plans implements [executor.Executor].
-func (e *Executor) Plans() bool { return false }
-
-// Approve implements [executor.Executor].
-func (e *Executor) Approve(context.Context, executor.Run, string) error {
-	return executor.ErrNotSupported
 }
 
 // Find implements [executor.Executor].

@@ -14,22 +14,17 @@ import (
 )
 
 // Executor implements [executor.Executor].
-type Executor struct{ jobs Jobs }
+type Executor struct {
+	executor.Unplanned
+	jobs Jobs
+}
 
 // New returns the executor.
-func New(jobs Jobs) *Executor { return &Executor{jobs} }
+func New(jobs Jobs) *Executor { return &Executor{jobs: jobs} }
 
 // Check implements [executor.Executor].
 func (e *Executor) Check(request v1alpha1.ActionExecutor) []error {
 	return executor.Static(request)
-}
-
-// Plans implements [executor.Executor].
-func (e *Executor) Plans() bool { return false }
-
-// Approve implements [executor.Executor].
-func (e *Executor) Approve(context.Context, executor.Run, string) error {
-	return executor.ErrNotSupported
 }
 
 // Find implements [executor.Executor].
