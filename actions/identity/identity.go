@@ -8,10 +8,12 @@ package identity
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/dynamic"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/client-go/transport"
 
 	"github.com/pequod-io/pequod/internal/bodylimit"
+	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
 
 // FieldManager owns the fields of objects that are written.
@@ -152,4 +155,21 @@ func (a *Accounts) Apply(ctx context.Context, account string, secret *corev1.Sec
 	}
 	_, err = client.Secrets.Apply(ctx, apply, metav1.ApplyOptions{FieldManager: FieldManager})
 	return err
+}
+
+// denied matches what the API server says about a service account without a right.
+var denied = lazyregexp.New(`User "system:serviceaccount:[^:"]+:([^"]+)" (cannot .+)$`)
+
+// Reason returns the reason of an error of the API server for people. A missing right is reported with
+// the account, in the words of the API server.
+func Reason(err error) string {
+	switch {
+	case apierrors.IsNotFound(err):
+		return "not found"
+	case apierrors.IsForbidden(err):
+		if m := denied().FindStringSubmatch(err.Error()); m != nil {
+			return fmt.Sprintf("service account %s %s; add this right to a Role of the account", m[1], m[2])
+		}
+	}
+	return err.Error()
 }

@@ -15,7 +15,7 @@
 //     the nodes that it reads; [CompileReady] does the same for a readiness expression
 //     over one object (compile.go, plan.go, cache.go, resolve.go, environment.go) within limits
 //     (limits.go, budget.go, loosen.go, pattern.go). A path of fields needs no
-//     compilation until it is evaluated (plain.go). issue.go rewrites
+//     compilation until it is evaluated (loosen.go). issue.go rewrites
 //     CEL's error messages to one line, and bare.go has the hints for node ids that
 //     are not CEL identifiers.
 //   - [Variables.Compile] checks an expression over named values, for callers without a graph

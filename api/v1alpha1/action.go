@@ -406,3 +406,51 @@ type ActionDestroy struct {
 	// skip lets the Action go without cancelling or undoing anything.
 	Skip bool `json:"skip,omitempty"`
 }
+
+// JobExecutor runs containers as a Job in the namespace of the Action. The service account of the
+// Action creates, reads and deletes the Job, and lists its Pods.
+type JobExecutor struct {
+	// template is the Pod template of the Job, as spec.template of a Job: metadata.labels,
+	// metadata.annotations and spec. restartPolicy defaults to Never, serviceAccountName to
+	// that of the Action, and the security contexts to those of the Pod security standard
+	// restricted.
+	//
+	// Each container has the variables PEQUOD_RUN, the key of the run, PEQUOD_PURPOSE, which
+	// is Apply, Check or Destroy, and PEQUOD_PREVIOUS, the outputs of the last run that
+	// succeeded, as JSON. The termination message of the first container, if it is a JSON object, is run.outputs,
+	// and as a string run.message.
+	//
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Template runtime.RawExtension `json:"template"`
+	// backoffLimit is how often the Job repeats a Pod that failed. Defaults to 0: the retry
+	// of the Action repeats failed runs.
+	//
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
+}
+
+// SecretKeyRef is one key of a Secret in the namespace of the object.
+type SecretKeyRef struct {
+	// name is the name of the Secret.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// key is the key in the data of the Secret.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key"`
+}
+
+// SecretRef is a Secret in the namespace of the object.
+type SecretRef struct {
+	// name is the name of the Secret.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}

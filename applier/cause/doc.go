@@ -22,12 +22,10 @@
 //
 // The files, from the bottom up:
 //
-//   - object.go: reads fields and conditions of unstructured objects
 //   - podcause.go: the type for the cause of one Pod, and how causes are ranked
 //   - container.go, pod.go: the cause of a container and of a Pod
-//   - events.go: what Events add
+//   - events.go: what Events add, and fields and conditions of unstructured objects
 //   - revision.go: which Pods belong to the newest revision of a workload
 //   - explain.go: chooses the line for an object
-//   - claim.go: explains a PersistentVolumeClaim
-//   - find.go: Find, which sends the requests
+//   - find.go: Find, which sends the requests, and explains a PersistentVolumeClaim
 package cause

@@ -21,7 +21,6 @@
 //	object.go, graph.go         read objects from manifests and graphs
 //	secret.go                   masks values of Secrets
 //	compare.go, live.go         compare objects; diff.go has the result
-//	quantity.go                 knows which values are quantities
 //	list_keys.go, list_align.go pair the members of lists; similarity.go helps
 //	warning.go and loss.go, immutable.go, selector.go, duplicate.go
 //	                            warn of the consequences of a change

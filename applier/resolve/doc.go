@@ -20,7 +20,7 @@
 // The package sends no requests and doesn't know the order of nodes; the engine
 // passes the live objects.
 //
-// The files: resolver.go evaluates one expression; object.go, preview.go and
+// The files: resolver.go evaluates one expression, and has the error types; object.go, preview.go and
 // outputs.go replace references by its values; budget.go limits the effort and the
-// size of values; generate.go draws random values; errors.go has the error types.
+// size of values; generate.go draws random values.
 package resolve

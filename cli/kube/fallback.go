@@ -5,10 +5,12 @@ import (
 	"io"
 	"strings"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/openapi"
 
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/localapply"
+	"github.com/pequod-io/pequod/inventory/foreign"
 )
 
 // Fallback returns a replacement for the dry runs that the account may not send, for
@@ -29,4 +31,22 @@ func PrintFallback(w io.Writer, f *cluster.Fallback) {
 	if denied := f.Denied(); len(denied) > 0 {
 		fmt.Fprintf(w, "pequod: compared without the API server's defaults: this account may not patch %s\n", strings.Join(denied, ", "))
 	}
+}
+
+// ForeignReader returns a reader of the inventories of other tools. It finds kinds
+// through the cache of --cache-dir, because most inventories don't name versions.
+func (f *ConnectionFlags) ForeignReader() (*foreign.Reader, error) {
+	config, err := f.flags.ToRESTConfig()
+	if err != nil {
+		return nil, kubeconfigError(err)
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	mapper, err := f.flags.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	return &foreign.Reader{Objects: objects, Mapper: mapper}, nil
 }

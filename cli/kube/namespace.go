@@ -2,6 +2,7 @@ package kube
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,4 +26,14 @@ func (f *ConnectionFlags) DefaultNamespace(namespace *string) {
 		of, _, _ := f.flags.ToRawKubeConfigLoader().Namespace()
 		*namespace = cmp.Or(of, "default")
 	}
+}
+
+// ResourceName returns the name of an object as kubectl prints it when it changes
+// one: KIND[.GROUP]/NAME, such as "deployment.apps/web".
+func ResourceName(group, kind, name string) string {
+	resource := strings.ToLower(kind)
+	if group != "" {
+		resource += "." + group
+	}
+	return resource + "/" + name
 }

@@ -12,7 +12,14 @@
 // internal/source has the function that makes it so.
 package style
 
-import "charm.land/lipgloss/v2"
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
 
 // Style is a color or weight of text. Styles can be combined with Inherit:
 // Bold.Inherit(Red). The zero value, Plain, changes nothing.
@@ -56,4 +63,63 @@ func Width(text string) int { return lipgloss.Width(text) }
 // Pad appends spaces to text until it takes the given number of columns.
 func Pad(text string, columns int) string {
 	return lipgloss.PlaceHorizontal(columns, lipgloss.Left, text)
+}
+
+// Span is text in one style.
+type Span struct {
+	Style Style
+	Text  string
+}
+
+// Line is a line of output. Its text has no newlines.
+type Line []Span
+
+// Render returns the text of the line as p colors it, without trailing spaces. A
+// line that is wider than limit is cut, and ends in an ellipsis; 0 means no limit.
+func (l Line) Render(p Painter, limit int) string {
+	text := strings.TrimRight(l.paint(p), " ")
+	if limit > 0 {
+		text = ansi.Truncate(text, limit, "…")
+	}
+	return text
+}
+
+// paint returns the text of the line as p colors it.
+func (l Line) paint(p Painter) string {
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(p.Paint(s.Style, s.Text))
+	}
+	return b.String()
+}
+
+// PhaseStyle has the symbol and the colors of a phase of a node.
+type PhaseStyle struct {
+	// Symbol tells the phases apart that matter, for terminals without color.
+	Symbol string
+	Color  Style
+	// Fill is the color of a box, as Graphviz names it.
+	Fill string
+}
+
+// Phase returns the style of a phase. The empty phase and unknown ones are pending.
+func Phase(phase v1alpha1.NodePhase) PhaseStyle {
+	switch phase {
+	case v1alpha1.NodeReady:
+		return PhaseStyle{"✓", Green, "palegreen"}
+	case v1alpha1.NodeFailed, v1alpha1.NodeDegraded:
+		return PhaseStyle{"✗", Red, "salmon"}
+	case v1alpha1.NodeApplying, v1alpha1.NodeProgressing:
+		return PhaseStyle{"▸", Yellow, "khaki"}
+	case v1alpha1.NodeWaiting:
+		return PhaseStyle{"?", Yellow, "khaki"}
+	case v1alpha1.NodeDeleting:
+		return PhaseStyle{"−", Yellow, "khaki"}
+	case v1alpha1.NodeGone:
+		return PhaseStyle{"−", Dim, "lightgrey"}
+	case v1alpha1.NodeBlocked:
+		return PhaseStyle{"·", Dim, "lightgrey"}
+	case v1alpha1.NodePending:
+	}
+	return PhaseStyle{"·", Dim, "khaki"}
 }

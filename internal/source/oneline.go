@@ -1,6 +1,7 @@
 package source
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,4 +41,22 @@ func truncate(s string, limit int) string {
 		end--
 	}
 	return strings.TrimRight(s[:end], " ") + ellipsis
+}
+
+// Clip returns s if it has at most limit characters, and else its first limit
+// characters and an ellipsis.
+func Clip(s string, limit int) string {
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return s
+}
+
+// Count returns a number with its noun, such as "1 instance" or "3 instances".
+// The noun must form its plural with an s.
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }

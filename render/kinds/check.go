@@ -197,3 +197,8 @@ func Words(is JSON) string {
 	}
 	return "a struct"
 }
+
+// newProblem returns a problem of severity Error.
+func newProblem(path, message, hint string) *problem.Problem {
+	return &problem.Problem{Path: path, Message: message, Hint: hint, Rule: problem.RuleSchema}
+}

@@ -20,7 +20,7 @@
 //	tree.go, pods.go, autoscaler.go, reading.go
 //	                       the objects of one side, the Pods of workloads, and what they read
 //	subject.go             the change that a condition is about
-//	rollout.go, scaling.go, readers.go, quota.go, storage.go, service.go, definition.go
+//	rollout.go, readers.go, quota.go, service.go, definition.go
 //	                       conditions, by their subject
 //
 // A kind without rules has the effect [Unknown]: its controller decides.

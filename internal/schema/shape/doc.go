@@ -9,7 +9,7 @@
 //
 // The files follow the kinds of values: shape.go has the types, kind.go the
 // kinds, number.go, strings.go, format.go and layout.go the constraints on
-// scalars, check.go and rule.go the constraints that only CEL can express.
+// scalars, check.go the constraints that only CEL can express.
 // intersect.go and union.go have the operations, envelope.go the smallest
 // objects and lists that cover a union, and exclusive.go the questions about
 // choices between objects.

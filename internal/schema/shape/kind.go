@@ -1,6 +1,10 @@
 package shape
 
-import "math/bits"
+import (
+	"bytes"
+	"math/big"
+	"math/bits"
+)
 
 // Kind is a set of the kinds of JSON values, one bit per kind. The zero value
 // is [BottomKind], the empty set.
@@ -35,4 +39,22 @@ func JSONKinds() []Kind {
 // numbers count as one.
 func IsMixed(kinds Kind) bool {
 	return bits.OnesCount16(uint16(kinds&^NumberKind)) > 1 || kinds&NumberKind != 0 && kinds&^NumberKind != 0
+}
+
+// Literal is one scalar value.
+type Literal struct {
+	// JSON is the value as written in JSON.
+	JSON []byte
+	// Number is the exact value of a number, and String that of a string; both
+	// are nil for other kinds.
+	Number *big.Rat
+	String *string
+}
+
+// equal compares numbers by value, so that 1 equals 1.0.
+func (l Literal) equal(m Literal) bool {
+	if l.Number != nil && m.Number != nil {
+		return l.Number.Cmp(m.Number) == 0
+	}
+	return bytes.Equal(l.JSON, m.JSON)
 }
