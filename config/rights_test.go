@@ -75,6 +75,28 @@ func TestNarrow(t *testing.T) {
 	if diff := cmp.Diff(want, got, anyOrder); diff != "" {
 		t.Errorf("what the manager may do itself (-want +got):\n%s", diff)
 	}
+	// A manager that only renders keeps what it needs for that. It lists accounts and roles that it
+	// doesn't write.
+	unneeded := map[string]string{
+		"pequod-system serviceaccounts create delete patch": "", "pequod-system roles escalate": "", "* resourcegraphs/status patch": "",
+		"* clusterroles create delete get list patch watch":        "* clusterroles get list watch",
+		"* clusterrolebindings create delete get list patch watch": "* clusterrolebindings get list watch",
+		"* roles create delete get list patch watch":               "* roles get list watch",
+		"* rolebindings create delete get list patch watch":        "* rolebindings get list watch",
+	}
+	rendering := []string{"* * get list patch update watch"} // instances of two groups, see pequod-manager-instances
+	for _, right := range want {
+		if left, ok := unneeded[right]; ok {
+			right = left
+		}
+		if right != "" {
+			rendering = append(rendering, right)
+		}
+	}
+	got = bound(t, buildIn(t, "default", "components: [../default/components/render]\n"), "pequod-controller-manager")
+	if diff := cmp.Diff(rendering, got, anyOrder); diff != "" {
+		t.Errorf("what a manager may do that only renders (-want +got):\n%s", diff)
+	}
 	want = []string{
 		"* actions get list patch watch", // patch for the finalizer
 		"* actions/status patch",

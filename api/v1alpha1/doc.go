@@ -70,9 +70,12 @@ const (
 	// it may then grant to the accounts of Transforms, with the value "true". The ClusterRole
 	// pequod-manager-grants aggregates them.
 	LabelAggregateManager = "pequod.io/aggregate-to-manager"
-	// LabelOperator is "true" on graphs that pequod-manager made. It executes only these
-	// graphs, and pequod-applier executes all others.
-	LabelOperator = "pequod.io/managed-by-operator"
+	// LabelOperator is on graphs that pequod-manager made. With the value [OperatorExecutes] it
+	// executes them itself, and pequod-applier executes all others. [OperatorRenders] is the value
+	// of a manager that leaves them to pequod-applier.
+	LabelOperator    = "pequod.io/managed-by-operator"
+	OperatorExecutes = "true"
+	OperatorRenders  = "rendered"
 	// LabelPaused stops reconciliation of a Transform, an instance or a graph if
 	// its value is "true".
 	LabelPaused = "pequod.io/paused"

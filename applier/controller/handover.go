@@ -68,7 +68,7 @@ func (s *services) readClaimant(ctx context.Context, owner inventory.Owner, dest
 		return claimant{}, err
 	case rg.DeletionTimestamp != nil:
 		return claimant{reason: "it is being deleted"}, nil
-	case (rg.Labels[v1alpha1.LabelOperator] == "true") != (s.Operator != nil):
+	case (rg.Labels[v1alpha1.LabelOperator] == v1alpha1.OperatorExecutes) != (s.Operator != nil):
 		return claimant{reason: "another program executes it"}, nil
 	case seenGraphOf(rg).suspended:
 		return claimant{reason: "it is suspended"}, nil

@@ -65,7 +65,7 @@ type Options struct {
 }
 
 // Operator are the options of the controller of pequod-manager. It executes the graphs with
-// [v1alpha1.LabelOperator] and no others; the controller of pequod-applier executes all
+// [v1alpha1.OperatorExecutes] and no others; the controller of pequod-applier executes all
 // others. Both can run in one cluster.
 type Operator struct {
 	// Account returns the service account of a graph that names none. The graph is stalled
@@ -100,7 +100,7 @@ func (o Options) selector() labels.Selector {
 	if o.Operator != nil {
 		operator = selection.Equals
 	}
-	made, err := labels.NewRequirement(v1alpha1.LabelOperator, operator, []string{"true"})
+	made, err := labels.NewRequirement(v1alpha1.LabelOperator, operator, []string{v1alpha1.OperatorExecutes})
 	if err != nil {
 		panic(err) // all parts are constants
 	}

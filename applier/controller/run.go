@@ -221,7 +221,7 @@ func (r *run) buildEngine() bool {
 		Namespaced: scopes(r.executor.Client.Kinds()), Orphan: r.goal.verb == verbOrphan,
 		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace, Departures: r.host.departures(), Wall: r.Wall, Damper: r.host.damper(),
 	}
-	if r.graph.Labels[v1alpha1.LabelOperator] == "true" {
+	if r.graph.Labels[v1alpha1.LabelOperator] != "" {
 		// The graph is written by pequod-manager, and its developer edits the instance.
 		instance := r.graph.Spec.SourceRef
 		options.AdoptHint = fmt.Sprintf("set the annotation %s: \"true\" on %s %s to take it over", v1alpha1.AnnotationAdopt, instance.Kind, instance.Name)

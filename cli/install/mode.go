@@ -37,8 +37,8 @@ type mode struct {
 	webhookName string
 	// digest is the digest of the released image, or "".
 	digest string
-	// operator is set if the program executes the graphs with [v1alpha1.LabelOperator], and
-	// otherwise it executes all others.
+	// operator is set if the program executes the graphs with [v1alpha1.OperatorExecutes],
+	// and otherwise it executes all others.
 	operator bool
 	// actions is set if the program executes Actions, and no graphs.
 	actions bool
@@ -65,7 +65,7 @@ func modeOf(name string) mode {
 
 // executes reports whether the program executes a graph.
 func (m mode) executes(g *unstructured.Unstructured) bool {
-	return !m.actions && (g.GetLabels()[v1alpha1.LabelOperator] == "true") == m.operator
+	return !m.actions && (g.GetLabels()[v1alpha1.LabelOperator] == v1alpha1.OperatorExecutes) == m.operator
 }
 
 // shared reports whether an object belongs to the installations of both modes.

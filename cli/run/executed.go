@@ -57,12 +57,12 @@ func isExecuted(rg *v1alpha1.ResourceGraph) bool {
 }
 
 // byManager reports whether pequod-manager made a graph from an instance.
-func byManager(rg *v1alpha1.ResourceGraph) bool { return rg.Labels[v1alpha1.LabelOperator] == "true" }
+func byManager(rg *v1alpha1.ResourceGraph) bool { return rg.Labels[v1alpha1.LabelOperator] != "" }
 
 // executor returns who executes a graph, and how far.
 func executor(rg *v1alpha1.ResourceGraph) string {
 	program, verb := "pequod-applier", "executes"
-	if byManager(rg) {
+	if rg.Labels[v1alpha1.LabelOperator] == v1alpha1.OperatorExecutes {
 		program = "pequod-manager"
 	}
 	if rg.DeletionTimestamp != nil {

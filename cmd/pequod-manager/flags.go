@@ -26,6 +26,9 @@ type options struct {
 	// transformNamespaces are the namespaces whose Transforms are used; "*" means all. Empty
 	// means the namespace of the manager.
 	transformNamespaces []string
+	flags               *pflag.FlagSet
+	// execute is set if the manager executes the graphs that it renders.
+	execute bool
 	// policies are references to policies that check the instances of all platforms, and
 	// policySecret is the Secret with credentials for them, or "".
 	policies     []string
@@ -84,10 +87,13 @@ func (o *options) program() incluster.Program {
 
 // addFlags adds the flags, which set o to their defaults.
 func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
+	o.flags = fs
 	fs.StringVar(&o.namespace, "manager-namespace", "",
 		"namespace of the service accounts of Transforms; default: the namespace of the Pod, else "+incluster.DefaultNamespace)
 	fs.StringSliceVar(&o.transformNamespaces, "transform-namespaces", nil,
 		"namespaces whose Transforms are used, or '*' for all: whoever writes a Transform defines a kind of the whole cluster; default: the namespace of the manager")
+	fs.BoolVar(&o.execute, "execute", true,
+		"execute the graphs of instances; if false, pequod-applier executes them, as accounts of their namespaces")
 	fs.StringArrayVar(&o.policies, "policy", nil,
 		"policy module that checks the instances of all platforms: a directory, embedded:NAME, oci://REFERENCE, git::URL or configmap:NAMESPACE/NAME; can be repeated")
 	fs.StringVar(&o.policySecret, "policy-pull-secret", "", "Secret in the namespace of the manager with credentials for --policy")
@@ -110,6 +116,11 @@ func (o *options) check() error {
 	for _, namespace := range o.transformNamespaces {
 		if namespace != "*" && len(validation.IsDNS1123Label(namespace)) > 0 {
 			return fmt.Errorf("--transform-namespaces: %q is not the name of a namespace", namespace)
+		}
+	}
+	for _, flag := range []string{"watch-label-selector", "concurrent", "resync", "relist", "prune-grace", "no-cross-namespace"} {
+		if !o.execute && o.flags.Changed(flag) {
+			return fmt.Errorf("--%s: it is for the execution of graphs; set it for pequod-applier, which executes them with --execute=false", flag)
 		}
 	}
 	if err := (fetch.Organization{Policies: o.policies}).Check(); err != nil {

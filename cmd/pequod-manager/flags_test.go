@@ -44,6 +44,7 @@ func TestDefaults(t *testing.T) {
 		"webhook-failure-policy":    "Ignore",
 		"manager-namespace":         "",
 		"transform-namespaces":      "[]",
+		"execute":                   "true",
 		"policy":                    "[]",
 		"policy-pull-secret":        "",
 		"artifact-bind-address":     "0",
@@ -121,6 +122,12 @@ func TestRun(t *testing.T) {
 		code := new(options).program().Run([]string{test.arg}, &stdout, &stderr)
 		if code != incluster.ExitFailed || stdout.Len() > 0 || stderr.String() != test.stderr {
 			t.Errorf("%s: exit code %d\nstdout: %sstderr: %s", test.arg, code, &stdout, &stderr)
+		}
+	}
+	for _, flag := range []string{"--watch-label-selector=a", "--concurrent=2", "--resync=1m", "--relist=1m", "--prune-grace=0", "--no-cross-namespace"} {
+		_, _, err := new(options).program().Parse([]string{"--execute=false", flag})
+		if err == nil || !strings.HasSuffix(err.Error(), ": it is for the execution of graphs; set it for pequod-applier, which executes them with --execute=false") {
+			t.Errorf("%s: %v", flag, err)
 		}
 	}
 	for _, url := range []string{"pequod", "ftp://pequod", "http://user@pequod", "http://pequod?a=b", "http://"} {

@@ -94,8 +94,8 @@ func (o *options) cached() map[client.Object]cache.ByObject {
 	return objects
 }
 
-// setup adds the controllers to the manager: of Transforms, of instances, and of graphs. They
-// share the catalog of platforms and the pool of processes that evaluate them.
+// setup adds the controllers to the manager: of Transforms, of instances, and of graphs if it
+// executes them. They share the catalog of platforms and the pool of processes that evaluate them.
 func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Settings, modules modulecache.Options, pool *worker.Pool) error {
 	client, err := typedcorev1.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
@@ -110,7 +110,7 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	fetcher.Fetched = operatormetrics.NewSources(metrics.Registry, fetcher.CacheStats).Fetched
 	transforms := transform.Options{
 		Catalog: platforms, Fetcher: fetching{fetcher}, Loader: pool, Namespace: o.namespace, Namespaces: o.transformNamespaces,
-		Listing: platforms.Listing, Policies: o.policiesKey(), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
+		Listing: platforms.Listing, RenderOnly: !o.execute, Policies: o.policiesKey(), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
 	}
 	converting := catalog.New()
 	if s.Webhooks.Enabled {
@@ -127,7 +127,7 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	versions := board.New()
 	evaluator := instance.Pooled(pool, revisions)
 	err = instance.Setup(m, instance.Options{
-		Catalog: platforms, Renderer: evaluator, Board: versions, Metrics: counters.Controller("platforminstance"),
+		Catalog: platforms, Renderer: evaluator, Board: versions, RenderOnly: !o.execute, Metrics: counters.Controller("platforminstance"),
 		Counted: func(count func(func(platform, phase string, instances int))) {
 			metrics.Registry.MustRegister(operatormetrics.Instances{Count: count})
 		},
@@ -139,17 +139,22 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	if err != nil {
 		return err
 	}
+	if err := o.setupWebhooks(ctx, m, s, webhookParts{platforms, converting, revisions, pool, evaluator}); err != nil {
+		return err
+	}
+	if err := o.setupArtifacts(m, counters, platforms, evaluator); err != nil || !o.execute {
+		return err
+	}
+	return o.setupExecution(ctx, m, s, counters)
+}
+
+// setupExecution adds the controller of graphs.
+func (o *options) setupExecution(ctx context.Context, m manager.Manager, s *incluster.Settings, counters *appliermetrics.Metrics) error {
 	guard, err := identity.NewGuard(ctx, m.GetCache())
 	if err != nil {
 		return err
 	}
 	if err := m.AddReadyzCheck("graph-policy", guard.Check); err != nil {
-		return err
-	}
-	if err := o.setupWebhooks(ctx, m, s, webhookParts{platforms, converting, revisions, pool, evaluator}); err != nil {
-		return err
-	}
-	if err := o.setupArtifacts(m, counters, platforms, evaluator); err != nil {
 		return err
 	}
 	graphs := s.Graphs

@@ -57,7 +57,7 @@ func (g *graphs) elsewhere(source sourceKey, uid types.UID, key types.Namespaced
 // of each graph that was added, changed or deleted.
 func newGraphs(client dynamic.Interface, changed func(sourceKey)) (*graphs, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(client, graphResource, metav1.NamespaceAll, 0, cache.Indexers{bySource: clusterSource},
-		func(o *metav1.ListOptions) { o.LabelSelector = v1alpha1.LabelOperator + "=true" }).Informer()
+		func(o *metav1.ListOptions) { o.LabelSelector = v1alpha1.LabelOperator }).Informer()
 	if err := informer.SetTransform(viewOf); err != nil {
 		return nil, err
 	}

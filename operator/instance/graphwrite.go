@@ -30,7 +30,7 @@ func (t *task) refuseGraph(g *graphView) *refusal {
 	}
 	owner := metav1.GetControllerOfNoCopy(&g.ObjectMeta)
 	switch {
-	case g.Labels[v1alpha1.LabelOperator] != "true":
+	case g.Labels[v1alpha1.LabelOperator] == "":
 		return foreign("was not made by pequod-manager; delete it with its objects or, to keep them, set spec.suspend first")
 	case owner != nil && (owner.Kind != t.instance.GetKind() || owner.Name != t.instance.GetName()):
 		return foreign("belongs to " + owner.Kind + " " + owner.Name)
@@ -44,9 +44,17 @@ func (t *task) refuseGraph(g *graphView) *refusal {
 
 // upToDate reports whether a graph is as it would be written now.
 func (t *task) upToDate(g *graphView) bool {
-	return g.spec == t.memory.rendering.spec && g.Annotations[v1alpha1.AnnotationAccount] == t.entry.Account.Name && t.owns(g) &&
+	return g.spec == t.memory.rendering.spec && g.Labels[v1alpha1.LabelOperator] == t.operator() && g.Annotations[v1alpha1.AnnotationAccount] == t.entry.Account.Name && t.owns(g) &&
 		g.Annotations[v1alpha1.AnnotationAppliedBy] == fluxowner.Text(t.instance.GetLabels()) &&
 		(t.requested == "" || t.requested == t.stored.LastHandledReconcileAt || t.requested == g.Annotations[v1alpha1.AnnotationReconcileRequestedAt])
+}
+
+// operator returns the value of the label by which a graph is executed by the manager, or not.
+func (t *task) operator() string {
+	if t.RenderOnly {
+		return v1alpha1.OperatorRenders
+	}
+	return v1alpha1.OperatorExecutes
 }
 
 // owns reports whether the instance is the owner of a graph.
@@ -108,7 +116,7 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph, before *graphView) ([]byte, 
 		return nil, err
 	}
 	labels := maps.Clone(rg.Labels)
-	labels[v1alpha1.LabelOperator] = "true"
+	labels[v1alpha1.LabelOperator] = t.operator()
 	meta := map[string]any{
 		"name": rg.Name, "namespace": rg.Namespace, "labels": labels,
 		"ownerReferences": []any{map[string]any{

@@ -25,6 +25,8 @@ type Options struct {
 	// Board is where the executor of rollouts assigns versions. nil means that there is none;
 	// then an instance keeps its version as long as its Transform has rollout settings.
 	Board *board.Board
+	// RenderOnly leaves the execution of the graphs to pequod-applier.
+	RenderOnly bool
 	// Concurrent is the number of instances of a kind that are handled at once; 0 means 4.
 	Concurrent int
 	// Metrics receives what is to be counted; nil means that nothing is.

@@ -162,7 +162,11 @@ func (next *status) follow(s situation) {
 	ready := g.state.condition
 	if !g.current() || ready == nil {
 		next.Phase = phasePending
-		next.set(metav1.ConditionUnknown, reasonProgressing, "the ResourceGraph was written; its execution hasn't begun", v1alpha1.ConditionReconciling)
+		message := "the ResourceGraph was written; its execution hasn't begun"
+		if g.Labels[v1alpha1.LabelOperator] == v1alpha1.OperatorRenders {
+			message = "the ResourceGraph was written; pequod-applier hasn't begun to execute it"
+		}
+		next.set(metav1.ConditionUnknown, reasonProgressing, message, v1alpha1.ConditionReconciling)
 		return
 	}
 	abnormal := v1alpha1.ConditionReconciling

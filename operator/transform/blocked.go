@@ -69,6 +69,8 @@ const (
 	reasonNotListed = "InstancesNotListed"
 	// reasonOwnAccount: graphs have an account of their own namespace.
 	reasonOwnAccount = "ServiceAccountName"
+	// reasonNotExecuted: pequod-applier executes the graphs.
+	reasonNotExecuted = "NotExecuted"
 	// reasonGraphs: a deleted Transform waits until the graphs of its instances are gone.
 	reasonGraphs = "GraphsExist"
 	// reasonInstancesLost: the instances were deleted with their CRD. reasonDefinitionDeleted is

@@ -45,7 +45,7 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 				return s.waitFor(ctx, b)
 			}
 		}
-		if !keepRights {
+		if !keepRights && !s.RenderOnly {
 			if err := s.roles.Apply(ctx, s.key, nil); err != nil {
 				return s.hindered(ctx, err)
 			}
@@ -75,7 +75,7 @@ func (s *session) hindered(ctx context.Context, err error) (reconcile.Result, er
 // orphans reports whether graphs or instances outlive the Transform that need its rights: graphs
 // are still executed, and delete their objects with their instance.
 func (s *session) orphans(ctx context.Context) (bool, error) {
-	if s.t.Spec.ServiceAccountName != "" || s.t.Status.GeneratedCRD == "" {
+	if !s.generates() || s.t.Status.GeneratedCRD == "" {
 		return false, nil
 	}
 	s.Catalog.Delete(s.key) // so that no graph is added

@@ -23,7 +23,10 @@ func (s *session) grant(ctx context.Context) (*blocked, error) {
 	if b, err := s.missingRights(ctx, schema.GroupResource{Group: names.Group, Resource: names.Plural}); b != nil || err != nil {
 		return b, err
 	}
-	if s.t.Spec.ServiceAccountName != "" {
+	switch {
+	case s.RenderOnly:
+		return nil, nil
+	case s.t.Spec.ServiceAccountName != "":
 		return nil, s.roles.Apply(ctx, s.key, nil)
 	}
 	grants, b, err := s.grants(ctx)
@@ -40,6 +43,9 @@ func (s *session) grant(ctx context.Context) (*blocked, error) {
 	}
 	return nil, s.roles.ListAccounts(ctx, roles.Account(s.Namespace, s.key).Name, s.mayList)
 }
+
+// generates reports whether the graphs run as an account that has generated roles.
+func (s *session) generates() bool { return s.t.Spec.ServiceAccountName == "" && !s.RenderOnly }
 
 // keepRights adds the rights of earlier versions of the module to grants, until every graph is
 // one of the current version and has deleted the objects that left it. Without them, those

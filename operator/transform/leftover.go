@@ -24,7 +24,7 @@ func (s *session) eachGraph(ctx context.Context, f func(*v1alpha1.ResourceGraph)
 	_, group, _ := strings.Cut(s.t.Status.GeneratedCRD, ".")
 	var graphs v1alpha1.ResourceGraphList
 	for {
-		if err := s.api.List(ctx, &graphs, s.graphLabels(), client.Limit(100), client.Continue(graphs.Continue)); err != nil {
+		if err := s.listGraphs(ctx, &graphs); err != nil {
 			return err
 		}
 		for i := range graphs.Items {
@@ -96,7 +96,7 @@ func (s *session) removeGraph(ctx context.Context, graph *v1alpha1.ResourceGraph
 // are usually there. They are not if the manager ended after it had written the first graph of
 // a namespace. If the module can't be loaded any more, this does nothing.
 func (s *session) grantIn(ctx context.Context, namespaces []string) error {
-	if s.t.Spec.RBACScope != v1alpha1.RBACNamespace || s.t.Spec.ServiceAccountName != "" {
+	if s.t.Spec.RBACScope != v1alpha1.RBACNamespace || !s.generates() {
 		return nil
 	}
 	for _, step := range []func(context.Context) (*blocked, error){s.fetch, s.load} {

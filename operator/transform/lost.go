@@ -106,8 +106,12 @@ func (s *session) lost(ctx context.Context, name string, live *apiextensionsv1.C
 	}
 	s.Catalog.Delete(s.key) // the controller of the kind ends, and no graph is added
 	if !known {
+		fate := "stay in the cluster without one"
+		if s.RenderOnly {
+			fate = "are deleted by pequod-applier"
+		}
 		s.state(next).Set(v1alpha1.ConditionInstancesLost, metav1.ConditionTrue, reasonDefinitionDeleted, fmt.Sprintf(
-			"CustomResourceDefinition %s was deleted, and all instances with it; the objects of %d graphs stay in the cluster without one", name, graphs))
+			"CustomResourceDefinition %s was deleted, and all instances with it; the objects of %d graphs %s", name, graphs, fate))
 	}
 	b := &blocked{
 		condition: v1alpha1.ConditionCRDGenerated, reason: reasonInstancesLost, stalled: true, after: s.Backoff,

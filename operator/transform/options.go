@@ -21,6 +21,9 @@ type Options struct {
 	// Namespaces are the namespaces whose Transforms are reconciled, "*" for all. Empty means
 	// the manager's.
 	Namespaces []string
+	// RenderOnly leaves the execution of the graphs to pequod-applier, which acts as an account of
+	// their namespace: accounts and roles of Transforms are neither made nor deleted.
+	RenderOnly bool
 	// Policies identifies the references to the policies of the organization that Fetcher adds.
 	// Versions that were kept with others are not used if the current one can't be.
 	Policies string

@@ -14,7 +14,7 @@ import (
 func (s *session) pending(ctx context.Context) (bool, error) {
 	var graphs v1alpha1.ResourceGraphList
 	for {
-		if err := s.api.List(ctx, &graphs, s.graphLabels(), client.Limit(100), client.Continue(graphs.Continue)); err != nil {
+		if err := s.listGraphs(ctx, &graphs); err != nil {
 			return false, err
 		}
 		for i := range graphs.Items {
@@ -28,10 +28,11 @@ func (s *session) pending(ctx context.Context) (bool, error) {
 	}
 }
 
-// graphLabels selects the graphs of the Transform. Graphs of a Transform of this name in another
-// namespace have the same labels, which only makes this one wait.
-func (s *session) graphLabels() client.MatchingLabels {
-	return client.MatchingLabels{v1alpha1.LabelOperator: "true", v1alpha1.LabelTransform: v1alpha1.LabelValue(s.t.Name)}
+// listGraphs lists a page of the graphs of the Transform. Graphs of a Transform of this name in
+// another namespace have the same labels, which only makes this one wait.
+func (s *session) listGraphs(ctx context.Context, graphs *v1alpha1.ResourceGraphList) error {
+	return s.api.List(ctx, graphs, client.HasLabels{v1alpha1.LabelOperator}, client.MatchingLabels{v1alpha1.LabelTransform: v1alpha1.LabelValue(s.t.Name)},
+		client.Limit(100), client.Continue(graphs.Continue))
 }
 
 // settled reports whether a graph is one of the module with a digest, and owns nothing else

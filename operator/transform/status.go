@@ -61,7 +61,7 @@ func (s *session) succeeded(status *v1alpha1.TransformStatus) {
 	status.Phase = v1alpha1.TransformReady
 	status.AvailableCueRef = nil
 	status.GeneratedRBAC = roles.Name(s.key)
-	if s.t.Spec.ServiceAccountName != "" {
+	if !s.generates() {
 		status.GeneratedRBAC = ""
 	}
 	module, ref := s.p.loaded.Module, s.p.fetched.Ref
@@ -92,8 +92,16 @@ func (s *session) stepDone(status *v1alpha1.TransformStatus, name string) {
 		if unknown := s.p.unknown; len(unknown) > 0 && len(s.t.Spec.ManagedResources) == 0 {
 			message += ", except those on kinds that the cluster doesn't know or that instances name, such as " + unknown[0].String()
 		}
-		if name := s.t.Spec.ServiceAccountName; name != "" {
+		name := s.t.Spec.ServiceAccountName
+		if name != "" {
 			reason, message = reasonOwnAccount, "graphs run as service account "+name+" of their namespace, which has the rights that others grant"
+		}
+		if s.RenderOnly {
+			account := "service account " + name
+			if name == "" {
+				account = "the account that its --default-service-account names"
+			}
+			reason, message = reasonNotExecuted, "pequod-manager generates no roles and executes no graphs (--execute=false): pequod-applier does, as "+account+" in their namespace"
 		}
 	}
 	s.state(status).Set(name, metav1.ConditionTrue, reason, message)

@@ -147,7 +147,7 @@ var mutants = []mutant{
 	{"write by hand", "cmd/pequod-manager", "TestEditor", "config/operator.yaml",
 		`dyn(object).?status[?f] == dyn(oldObject).?status[?f])`, `true)`},
 	{"take over", "operator/instance", "TestGraphOfOtherOrigin", "operator/instance/graphwrite.go",
-		`case g.Labels[v1alpha1.LabelOperator] != "true":`, `case false:`},
+		`case g.Labels[v1alpha1.LabelOperator] == "":`, `case false:`},
 	{"delay the instances of other platforms", "operator/instance", "TestCrowd", "operator/instance/crowd.go",
 		`max(lastRow, -len(names)/row)`, `max(lastRow, 0)`},
 	{"fill the memory of the manager with files", "operator/worker", "TestDocumentsRefused", "operator/worker/documents.go",

@@ -31,7 +31,7 @@ type author struct {
 // accountOf returns the service account of a graph, or "". Graphs of pequod-manager that
 // name none run as an account of another namespace.
 func (a *author) accountOf(rg *v1alpha1.ResourceGraph) string {
-	if rg.Labels[v1alpha1.LabelOperator] == "true" {
+	if rg.Labels[v1alpha1.LabelOperator] == v1alpha1.OperatorExecutes {
 		return rg.Spec.ServiceAccountName
 	}
 	return cmp.Or(rg.Spec.ServiceAccountName, a.account)
