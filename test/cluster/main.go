@@ -34,6 +34,7 @@ type options struct {
 	port          int
 	nodes         int
 	exitWithStdin bool
+	featureGates  string
 }
 
 func main() {
@@ -58,6 +59,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&opts.port, "port", 0, "of the API server on 127.0.0.1; 0 is that of the last run in -data-dir, else any")
 	flags.IntVar(&opts.nodes, "nodes", 2, "how many nodes the fake kubelet registers")
 	flags.BoolVar(&opts.exitWithStdin, "exit-with-stdin", false, "stop when standard input ends")
+	flags.StringVar(&opts.featureGates, "feature-gates", "", "of the API server, such as `NAME=true`")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
 	}
@@ -101,6 +103,7 @@ func run(opts options) (err error) {
 		Temporary: dir.Temporary,
 		Port:      opts.port,
 		Nodes:     opts.nodes,
+		Gates:     opts.featureGates,
 	}, func(kubeconfig string) {
 		fmt.Fprintf(os.Stderr, "ready after %.1fs\n\n    export KUBECONFIG=%s\n\n%s\n",
 			time.Since(begin).Seconds(), kubeconfig, stopHint(dir))

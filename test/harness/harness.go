@@ -89,7 +89,13 @@ func Start(t testing.TB) *Cluster {
 // Kill until the test ends.
 func StartOwn(t testing.TB) *Cluster {
 	t.Helper()
-	s, err := server.Start(t.Context(), server.Options{DataDir: t.TempDir(), Log: os.Stderr})
+	return StartGated(t, "")
+}
+
+// StartGated is [StartOwn] with feature gates of the API server, such as NAME=true.
+func StartGated(t testing.TB, gates string) *Cluster {
+	t.Helper()
+	s, err := server.Start(t.Context(), server.Options{DataDir: t.TempDir(), Log: os.Stderr, FeatureGates: gates})
 	if err != nil {
 		t.Fatal(err)
 	}

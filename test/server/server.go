@@ -34,6 +34,8 @@ type Options struct {
 	// Log receives progress messages when something must be compiled. It may be
 	// nil.
 	Log io.Writer
+	// FeatureGates are those of the API server, such as NAME=true; "" means the defaults.
+	FeatureGates string
 }
 
 // Server is a control plane that is running or has run. Its methods are safe for
@@ -88,6 +90,9 @@ func (s *Server) Restart(ctx context.Context) error {
 	args := []string{"-exit-with-stdin"}
 	if s.opts.DataDir != "" {
 		args = append(args, "-data-dir", s.opts.DataDir)
+	}
+	if s.opts.FeatureGates != "" {
+		args = append(args, "-feature-gates", s.opts.FeatureGates)
 	}
 	next, err := run(ctx, exec.Command(s.binary, args...))
 	if err != nil {

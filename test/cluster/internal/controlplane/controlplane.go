@@ -37,6 +37,8 @@ type Options struct {
 	Port int
 	// Nodes is the number of nodes that the fake kubelet registers.
 	Nodes int
+	// Gates are the feature gates of the API server, "" for the defaults.
+	Gates string
 }
 
 // startPatience is how long a step of the start may take on a machine that is

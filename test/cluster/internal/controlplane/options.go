@@ -48,7 +48,11 @@ func parseOptions(opts Options, access access, etcd string, listener net.Listene
 	}
 
 	c.apiserver = apiserveroptions.NewServerRunOptions()
-	if err := parse("kube-apiserver", c.apiserver.Flags(), apiServerFlags(access.files, etcd)); err != nil {
+	serverFlags := apiServerFlags(access.files, etcd)
+	if opts.Gates != "" {
+		serverFlags = append(serverFlags, "--feature-gates="+opts.Gates)
+	}
+	if err := parse("kube-apiserver", c.apiserver.Flags(), serverFlags); err != nil {
 		return c, err
 	}
 	c.apiserver.SecureServing.Listener = listener
