@@ -16,18 +16,18 @@ import (
 type byFirstDigit struct{}
 
 func (byFirstDigit) Of(uid types.UID) int                   { return int(uid[0] - '0') }
+func (byFirstDigit) Selector([]int) string                  { return "" }
 func (byFirstDigit) Run(context.Context, shards.Work) error { return nil }
 
-// Events of a shard that is taken are dropped if the list of its graphs has them, and delivered
-// otherwise.
+// Events of a shard that is taken are dropped until the list has its graphs, as are those of others.
+// A list says nothing about graphs of shards that were taken after it began.
 func TestAdmit(t *testing.T) {
 	c := offline(t)
 	c.Shards = byFirstDigit{}
-	c.division = division{changed: make(chan struct{}, 1), held: map[int]*heldShard{}}
-	report := func(name, uid, version string, deleted bool) {
-		c.reported(graphEvent{deleted: deleted, rg: &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "shop", Name: name, UID: types.UID(uid), ResourceVersion: version,
-		}}})
+	c.division = division{changed: make(chan struct{}, 1), held: map[int]bool{}}
+	store := &graphStore{c: c}
+	graph := func(name, uid, version string) *v1alpha1.ResourceGraph {
+		return &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid), ResourceVersion: version}}
 	}
 	want := func(name, version string, deleted bool) {
 		t.Helper()
@@ -40,31 +40,32 @@ func TestAdmit(t *testing.T) {
 			t.Errorf("%s is known in version %s, deleted: %t", name, d.inbox.version, d.inbox.deleted)
 		}
 	}
-	report("stranger", "2", "4", false)
 	c.Take(1)
-	report("early", "1a", "5", false)
-	report("late", "1b", "12", false)
-	want("late", "", false) // the version of the list isn't known
-	taken := c.listBegins("10")
-	if taken[1] == nil || taken[1] != c.division.held[1] || len(taken) != 1 {
-		t.Errorf("taken: %v", taken)
-	}
-	report("outdated", "1c", "10", false)
-	report("new", "1d", "11", false)
-	report("late", "1b", "13", true)
-	report("stranger", "2", "14", false)
-	want("stranger", "", false)
+	_ = store.Add(graph("early", "1a", "5"))
+	_ = store.Add(graph("stranger", "2", "4"))
 	want("early", "", false)
-	want("outdated", "", false)
-	want("late", "12", true)
-	want("new", "11", false)
 
-	// After all graphs were listed, there are no earlier events.
-	c.division.allListed()
-	report("outdated", "1c", "9", false)
-	want("outdated", "9", false)
-	if c.division.later != nil {
-		t.Error("a list that was begun before is still handed over")
+	c.division.held[1] = true // a watch begins
+	_ = store.Replace([]any{graph("early", "1a", "6"), graph("stranger", "2", "4")}, "10")
+	_ = store.Update(graph("late", "1b", "11"))
+	_ = store.Delete(graph("late", "1b", "12"))
+	_ = store.Update(graph("stranger", "2", "13"))
+	want("early", "6", false)
+	want("late", "11", true)
+	want("stranger", "", false)
+
+	// Shard 2 is taken. The graph of shard 1 is gone, and what the list lacks of shard 2 isn't.
+	c.Take(2)
+	if !c.gaining.Load() {
+		t.Error("a shard is not covered")
+	}
+	c.graphChanged(graph("former", "2b", "7"), false)
+	_ = store.Replace([]any{graph("stranger", "2", "14")}, "15")
+	want("early", "6", true)
+	want("stranger", "", false)
+	want("former", "7", false)
+	if !c.gaining.Load() {
+		t.Error("a shard is not covered")
 	}
 }
 
@@ -74,7 +75,7 @@ func TestLeaveRecreatedGraph(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := offline(t)
 		c.Shards, c.forgotten.L = byFirstDigit{}, &c.mu
-		c.division = division{changed: make(chan struct{}, 1), held: map[int]*heldShard{1: {listed: true}, 2: {listed: true}}}
+		c.division = division{changed: make(chan struct{}, 1), held: map[int]bool{1: true, 2: true}}
 		report := func(uid types.UID, version string) {
 			c.reported(graphEvent{rg: &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: uid, ResourceVersion: version}}})
 		}
@@ -102,7 +103,7 @@ func TestLeaveRecreatedGraph(t *testing.T) {
 func TestLeft(t *testing.T) {
 	c := offline(t)
 	c.Shards = byFirstDigit{}
-	c.division = division{changed: make(chan struct{}, 1), held: map[int]*heldShard{1: {listed: true}}}
+	c.division = division{changed: make(chan struct{}, 1), held: map[int]bool{1: true}}
 	for name, uid := range map[string]types.UID{"moves": "1a", "gone": "1b"} {
 		c.reported(graphEvent{rg: &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid, ResourceVersion: "1"}}})
 	}

@@ -49,9 +49,10 @@ func (c *controller) start(ctx context.Context, queue workqueue.TypedRateLimitin
 	c.queue = queue
 	if c.Shards != nil {
 		go c.followShards(ctx)
+		go c.watchClaims(ctx)
 	} else {
 		c.leading.Store(true)
-		go c.watchGraphs(ctx)
+		go c.watchGraphs(ctx, &graphStore{c: c}, "")
 	}
 	if c.Operator != nil && c.Operator.Changed != nil {
 		go c.retryRefused(ctx)

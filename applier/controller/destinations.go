@@ -117,6 +117,19 @@ func (s *destinations) closeLater(d *destination) {
 	})
 }
 
+// leavingIn returns the namespaces of graphs that objects in other clusters leave.
+func (s *destinations) leavingIn() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	namespaces := map[string]bool{}
+	for key, d := range s.open {
+		if d.share.AnyLeaves() {
+			namespaces[key.namespace] = true
+		}
+	}
+	return namespaces
+}
+
 // retain notes that another graph uses a destination.
 func (s *destinations) retain(d *destination) {
 	s.mu.Lock()

@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,35 +11,23 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
-	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
 )
 
 // division knows which graphs this replica executes. With its lock, reports about graphs and changes
 // of the shards exclude each other.
 //
-// The watch reports the graphs of all shards. When the replica takes a shard, its graphs were
-// reported before, so they are listed. The list has everything up to its version: earlier
-// events, which the watch may still report, are dropped, and later ones wait until the version is
-// known.
+// A watch covers the shards that were held when it began with a list, and the events of others are
+// dropped. So when the replica takes a shard, the watch begins again. If the API server selects the
+// graphs of shards itself, it also begins again when a shard was given up.
 type division struct {
-	changed chan struct{} // gets a value when shards were taken; has a buffer of one
+	changed chan struct{} // gets a value when the shards changed; has a buffer of one
 
-	mu      sync.Mutex
-	held    map[int]*heldShard
-	waiting []graphEvent // of shards that aren't listed
-	// later are the graphs with events that are newer than the list, reported while it is handed
-	// over; nil while no list is.
-	later map[types.NamespacedName]bool
-}
-
-// heldShard is a shard that this replica holds.
-type heldShard struct {
-	listed bool   // its graphs are known
-	since  string // the version of the list; "" for all events
+	mu sync.Mutex
+	// held are the shards of this replica. The value is set if the watch covers the shard.
+	held map[int]bool
 }
 
 // graphEvent is a report about a graph.
@@ -51,24 +41,11 @@ func (c *controller) admit(e graphEvent) bool {
 	if c.Shards == nil {
 		return true
 	}
-	d := &c.division
-	shard := d.held[c.Shards.Of(e.rg.UID)]
-	switch {
-	case shard == nil:
-		if !e.deleted {
-			c.claimElsewhere(e.rg)
-		}
-		return false
-	case !shard.listed:
-		d.waiting = append(d.waiting, e)
-		return false
-	case shard.since != "" && !resourceversion.Older(shard.since, e.rg.ResourceVersion):
-		return false // the list has it
+	covered, held := c.division.held[c.Shards.Of(e.rg.UID)]
+	if !held && !e.deleted {
+		c.claimElsewhere(e.rg)
 	}
-	if d.later != nil {
-		d.later[graphs.Key(e.rg)] = true
-	}
-	return true
+	return covered
 }
 
 // claimElsewhere makes graphs of this replica hand over the objects that leave them and that a
@@ -105,32 +82,42 @@ func (g otherGraph) Owner() inventory.Owner { return inventory.Owner(g) }
 // Notify implements [share.Graph].
 func (otherGraph) Notify(share.Observation) {}
 
-// executes reports whether this replica executes a graph. The caller holds the lock.
-func (c *controller) executes(uid types.UID) bool {
-	return c.Shards == nil || c.division.held[c.Shards.Of(uid)] != nil
+// covers reports whether the watch covers a graph that this replica executes. The caller holds the
+// lock.
+func (c *controller) covers(uid types.UID) bool {
+	return c.Shards == nil || c.division.held[c.Shards.Of(uid)]
 }
 
-// allListed notes that all graphs of all shards were handed over. The caller holds the lock.
-func (d *division) allListed() {
-	for _, s := range d.held {
-		*s = heldShard{listed: true}
+// complete reports whether the watch covers all shards that are held. The caller holds the lock.
+func (d *division) complete() bool {
+	for _, covered := range d.held {
+		if !covered {
+			return false
+		}
 	}
-	d.waiting, d.later = nil, nil
+	return true
+}
+
+// notice makes [controller.followShards] look at the shards.
+func (d *division) notice() {
+	select {
+	case d.changed <- struct{}{}:
+	default: // it is going to see this change, too
+	}
 }
 
 // Take implements [shards.Work].
 func (c *controller) Take(shard int) {
 	c.division.mu.Lock()
 	defer c.division.mu.Unlock()
-	c.division.held[shard] = &heldShard{}
-	select {
-	case c.division.changed <- struct{}{}:
-	default: // the list is going to have this shard, too
-	}
+	c.division.held[shard] = false
+	c.gaining.Store(true)
+	c.division.notice()
 }
 
 // Leave implements [shards.Work]. The drivers of the shard end without a further write.
 func (c *controller) Leave(ctx context.Context, shard int) {
+	defer c.division.notice()
 	in := func(d *driver) bool { return c.Shards.Of(d.inbox.uid()) == shard }
 	c.division.mu.Lock()
 	delete(c.division.held, shard)
@@ -157,94 +144,118 @@ func (c *controller) Leave(ctx context.Context, shard int) {
 	}
 }
 
-// followShards makes the graphs of shards that are taken known, until ctx is done.
+// followShards watches the graphs of the shards that are held, until ctx is done.
 func (c *controller) followShards(ctx context.Context) {
+	store, selector, stop := &graphStore{c: c}, "", func() {}
+	defer func() { stop() }()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-c.division.changed:
 		}
-		if !c.leading.Swap(true) {
-			go c.watchGraphs(ctx)
+		c.leading.Store(true)
+		select { // several shards change together
+		case <-ctx.Done():
+		case <-time.After(share.MinPause):
+		}
+		c.division.mu.Lock()
+		same := c.division.complete() && c.Shards.Selector(slices.Sorted(maps.Keys(c.division.held))) == selector
+		c.division.mu.Unlock()
+		if same {
 			continue
 		}
-		c.gaining.Store(true)
-		for pause := share.MinPause; ctx.Err() == nil; pause = min(2*pause, share.MaxPause) {
-			err := c.listTaken(ctx)
-			if err == nil {
-				break
-			}
-			c.log.Info("listing the graphs of a shard", "error", err.Error())
-			select {
-			case <-ctx.Done():
-			case <-time.After(pause):
-			}
+		stop()
+		stop = func() {}
+		c.division.mu.Lock()
+		held := slices.Sorted(maps.Keys(c.division.held))
+		for _, shard := range held {
+			c.division.held[shard] = true
 		}
-		c.gaining.Store(false)
+		c.division.mu.Unlock()
+		selector = c.Shards.Selector(held)
+		if len(held) == 0 {
+			c.share.Hold(false) // the requests of graphs that are being given up end
+			continue
+		}
+		watching, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c.watchGraphs(watching, store, selector)
+		}()
+		stop = func() {
+			cancel()
+			<-ended
+		}
 	}
 }
 
-// listTaken hands over the graphs of the shards that aren't listed.
-func (c *controller) listTaken(ctx context.Context) error {
-	d := &c.division
-	var taken map[int]*heldShard
-	listed := map[types.NamespacedName]bool{}
-	err := c.graphs.ListFrom(ctx, c.Namespace, c.selector(), func(version string, page []v1alpha1.ResourceGraph) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if taken == nil {
-			taken = c.listBegins(version)
+// claimInterval is how often namespaces are looked for whose graphs of other replicas have to be
+// watched.
+const claimInterval = time.Second
+
+// watchClaims watches the graphs of other replicas in the namespaces in which an object leaves a
+// graph of this one, if the watch of its own graphs doesn't report them. So they take such an
+// object over before its grace period ends.
+func (c *controller) watchClaims(ctx context.Context) {
+	watches := map[string]context.CancelFunc{}
+	for ctx.Err() == nil {
+		leaving := map[string]bool{}
+		if c.Shards.Selector([]int{0}) != "" {
+			leaving = c.share.LeavingIn()
+			maps.Copy(leaving, c.destinations.leavingIn())
 		}
-		for i := range page {
-			rg := page[i] // a copy: the page isn't kept
-			shard := c.Shards.Of(rg.UID)
-			if taken[shard] == nil || taken[shard] != d.held[shard] || d.later == nil {
-				continue // it was given up meanwhile, or all graphs were listed
+		for namespace := range leaving {
+			if watches[namespace] == nil {
+				watching, cancel := context.WithCancel(ctx)
+				watches[namespace] = cancel
+				go c.reflect(watching, c.graphs.ListWatch(namespace, c.selector(), "", func(bool) {}), claimStore{c})
 			}
-			listed[graphs.Key(&rg)] = true
-			if !d.later[graphs.Key(&rg)] {
-				c.graphChanged(&rg, true)
+		}
+		for namespace, cancel := range watches {
+			if !leaving[namespace] {
+				cancel()
+				delete(watches, namespace)
 			}
 		}
-	})
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err != nil {
-		for _, s := range taken {
-			s.listed = s.since == "" // unless all graphs were listed meanwhile
-		}
-		d.later = nil
-		return err
-	}
-	// Graphs of an earlier list that failed midway.
-	for key, driver := range c.all() {
-		shard := c.Shards.Of(driver.inbox.uid())
-		if d.later != nil && taken[shard] != nil && taken[shard] == d.held[shard] && !listed[key] && !d.later[key] {
-			driver.inbox.graphDeleted()
+		select {
+		case <-ctx.Done():
+		case <-time.After(claimInterval):
 		}
 	}
-	d.later = nil
+}
+
+// claimStore is the store of the reflector of graphs of other replicas. It stores nothing.
+type claimStore struct{ c *controller }
+
+// Add implements [cache.ReflectorStore].
+func (s claimStore) Add(obj any) error { return s.Update(obj) }
+
+// Update implements [cache.ReflectorStore].
+func (s claimStore) Update(obj any) error {
+	s.c.division.mu.Lock()
+	defer s.c.division.mu.Unlock()
+	rg := obj.(*v1alpha1.ResourceGraph)
+	if _, held := s.c.division.held[s.c.Shards.Of(rg.UID)]; !held {
+		s.c.claimElsewhere(rg)
+	}
 	return nil
 }
 
-// listBegins returns the shards that a list of a version makes known, and reports the events that
-// waited for it. The caller holds the lock.
-func (c *controller) listBegins(version string) map[int]*heldShard {
-	d, taken := &c.division, map[int]*heldShard{}
-	for number, s := range d.held {
-		if !s.listed {
-			*s = heldShard{listed: true, since: version}
-			taken[number] = s
-		}
+// Delete implements [cache.ReflectorStore].
+func (s claimStore) Delete(any) error { return nil }
+
+// Replace implements [cache.ReflectorStore].
+func (s claimStore) Replace(list []any, _ string) error {
+	for _, obj := range list {
+		_ = s.Update(obj) // returns no error
 	}
-	waiting := d.waiting
-	d.waiting, d.later = nil, map[types.NamespacedName]bool{}
-	for _, e := range waiting {
-		c.reported(e)
-	}
-	return taken
+	return nil
 }
+
+// Resync implements [cache.ReflectorStore].
+func (s claimStore) Resync() error { return nil }
 
 // runSharded makes the shared services work as runShared does, and holds shards until they have
 // ended.

@@ -30,7 +30,72 @@ func graphNames(number int) []string {
 // move it between them writes nothing.
 func TestReplicasDivideGraphs(t *testing.T) {
 	t.Parallel()
-	f, names := newFleet(t), graphNames(12)
+	newFleet(t).divides()
+}
+
+// TestServerSelectsGraphs does the same where the API server selects the graphs of shards: a replica
+// receives no others.
+func TestServerSelectsGraphs(t *testing.T) {
+	t.Parallel()
+	f := selectingFleet(t)
+	f.divides()
+	f.receivesItsShare()
+}
+
+// TestHandOverWithSelection is TestHandOverBetweenShards where replicas don't receive the graphs of others.
+func TestHandOverWithSelection(t *testing.T) {
+	t.Parallel()
+	f := selectingFleet(t)
+	f.handsOver(f.env)
+}
+
+// TestScaleEventsWithSelection is TestScaleEvents where a watch begins again with each change of the shards.
+func TestScaleEventsWithSelection(t *testing.T) {
+	t.Parallel()
+	selectingFleet(t).scales()
+}
+
+// receivesItsShare has a new replica take a half of the graphs, and counts the bytes of graphs that
+// it receives.
+func (f *fleet) receivesItsShare() {
+	f.t.Helper()
+	for _, r := range f.replicas {
+		r.stop()
+	}
+	names := graphNames(40)
+	received := func(shards int, replicas ...*replica) []int64 {
+		held := map[*replica]int{}
+		for _, r := range replicas {
+			held[r] = shards / len(replicas)
+		}
+		f.balanced(held)
+		f.settled(names...)
+		for _, r := range replicas {
+			r.bytes.Store(0)
+		}
+		f.set("share-"+strconv.Itoa(len(replicas)), names...)
+		f.reached("share-"+strconv.Itoa(len(replicas)), names...)
+		f.settled(names...)
+		var all []int64
+		for _, r := range replicas {
+			all = append(all, r.bytes.Load())
+		}
+		return all
+	}
+	first := f.begin(64)
+	f.set("0", names...)
+	f.reached("0", names...)
+	alone := received(64, first)
+	both := received(64, first, f.begin(64))
+	f.t.Logf("bytes of watched graphs: alone %d, of two replicas %d", alone, both)
+	if sum := both[0] + both[1]; sum > alone[0]*12/10 || both[0] == 0 || both[1] == 0 {
+		f.t.Errorf("two replicas receive %d bytes; one receives %d", both, alone)
+	}
+}
+
+func (f *fleet) divides() {
+	f.t.Helper()
+	names := graphNames(12)
 	first := f.begin(4)
 	f.set("1", names...)
 	f.reached("1", names...)
@@ -51,11 +116,11 @@ func TestReplicasDivideGraphs(t *testing.T) {
 	f.balanced(map[*replica]int{second: 2, third: 2})
 	f.settled(names...)
 	if diff := cmp.Diff(before, f.versions(names...)); diff != "" {
-		t.Errorf("versions of graphs and objects (-before +after they moved):\n%s", diff)
+		f.t.Errorf("versions of graphs and objects (-before +after they moved):\n%s", diff)
 	}
 	for _, r := range []*replica{first, second, third} {
 		for _, w := range r.written() {
-			t.Errorf("%s: %s %s %s", r.name, w.Verb, w.Resource, w.Name)
+			f.t.Errorf("%s: %s %s %s", r.name, w.Verb, w.Resource, w.Name)
 		}
 	}
 
@@ -181,10 +246,15 @@ func (f *fleet) handsOver(objects *env, edits ...func(*v1alpha1.ResourceGraphSpe
 // more than one replica, and in the end by one. There are PEQUOD_SOAK events, 10 by default.
 func TestScaleEvents(t *testing.T) {
 	t.Parallel()
+	newFleet(t).scales()
+}
+
+func (f *fleet) scales() {
+	t := f.t.(*testing.T)
+	names := graphNames(12)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	f, names := newFleet(t), graphNames(12)
 	f.duration, f.deadline, f.retry = 6*time.Second, 3*time.Second, 500*time.Millisecond
 	count, live := 4, []*replica{}
 	begin := func() { live = append(live, f.begin(count)) }

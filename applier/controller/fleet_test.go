@@ -3,10 +3,13 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +56,7 @@ type replica struct {
 	name   string
 	proxy  *faults.Proxy
 	notes  notes
+	bytes  atomic.Int64 // of the lists and watches of graphs
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
 	err    error         // with which it has ended
@@ -60,7 +64,19 @@ type replica struct {
 
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	return &fleet{env: idle(t, harness.Start(t)), duration: 20 * time.Second, deadline: 10 * time.Second, retry: time.Second}
+	return fleetIn(t, harness.Start(t))
+}
+
+// selectingFleet returns a fleet in a cluster whose API server selects the graphs of shards.
+func selectingFleet(t *testing.T) *fleet {
+	t.Helper()
+	harness.Start(t).Requires(t, "1.36")
+	return fleetIn(t, harness.StartGated(t, "ShardedListAndWatch=true"))
+}
+
+func fleetIn(t *testing.T, c *harness.Cluster) *fleet {
+	t.Helper()
+	return &fleet{env: idle(t, c), duration: 20 * time.Second, deadline: 10 * time.Second, retry: time.Second}
 }
 
 // begin starts a replica that divides the graphs into a number of shards.
@@ -72,7 +88,9 @@ func (f *fleet) begin(count int) *replica {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	m, err := manager.New(r.proxy.Config(f.Config), manager.Options{Scheme: scheme, Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
+	config := r.proxy.Config(f.Config)
+	config.Wrap(r.count)
+	m, err := manager.New(config, manager.Options{Scheme: scheme, Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +117,35 @@ func (f *fleet) begin(count int) *replica {
 	defer f.mu.Unlock()
 	f.replicas = append(f.replicas, r)
 	return r
+}
+
+// count counts the bytes that a replica receives of lists and watches of graphs.
+func (r *replica) count(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(q *http.Request) (*http.Response, error) {
+		answer, err := next.RoundTrip(q)
+		if err == nil && q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, "/resourcegraphs") {
+			answer.Body = &countedBody{answer.Body, &r.bytes}
+		}
+		return answer, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (f roundTripper) RoundTrip(q *http.Request) (*http.Response, error) { return f(q) }
+
+// countedBody is a body that counts what is read of it.
+type countedBody struct {
+	io.ReadCloser
+	bytes *atomic.Int64
+}
+
+// Read implements [io.Reader].
+func (c *countedBody) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.bytes.Add(int64(n))
+	return n, err
 }
 
 // stop asks a replica to end, and waits for it.

@@ -86,6 +86,9 @@ type Operator struct {
 type Shards interface {
 	// Of returns the shard of a graph.
 	Of(uid types.UID) int
+	// Selector returns the selector of the graphs of shards, which are sorted, for lists and
+	// watches. It is "" if the API server can't select them.
+	Selector(shards []int) string
 	// Run calls work when the shards of this replica change, until ctx is done. An error means
 	// that other replicas may execute the graphs of this one soon: it must stop at once.
 	Run(ctx context.Context, work shards.Work) error

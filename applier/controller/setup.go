@@ -58,7 +58,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		progress: newProgress(),
 	}}
 	c.forgotten.L = &c.mu
-	c.division = division{changed: make(chan struct{}, 1), held: map[int]*heldShard{}}
+	c.division = division{changed: make(chan struct{}, 1), held: map[int]bool{}}
 	c.share = share.New(share.Options{
 		Client: own, Requests: requestsPerWorker * o.Concurrent, Steps: o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Now: c.now, Log: c.log,
 		Starting: c.startingGraphs,

@@ -13,12 +13,16 @@ import (
 	"github.com/pequod-io/pequod/internal/resourceversion"
 )
 
-// watchGraphs lists and watches the graphs until ctx is done. Every graph is
-// handed over to its driver at once, and not kept here. While the graphs aren't
+// watchGraphs lists and watches the graphs until ctx is done, with a selector of shards or "". Every
+// graph is handed over to its driver at once, and not kept here. While the graphs aren't
 // watched, no request of a graph starts.
-func (c *controller) watchGraphs(ctx context.Context) {
-	source := c.graphs.ListWatch(c.Namespace, c.selector(), func(watched bool) { c.share.Hold(!watched) })
-	r := cache.NewReflectorWithOptions(source, &v1alpha1.ResourceGraph{}, &graphStore{c: c}, cache.ReflectorOptions{
+func (c *controller) watchGraphs(ctx context.Context, store *graphStore, shards string) {
+	c.reflect(ctx, c.graphs.ListWatch(c.Namespace, c.selector(), shards, func(watched bool) { c.share.Hold(!watched) }), store)
+}
+
+// reflect lists and watches graphs until ctx is done.
+func (c *controller) reflect(ctx context.Context, source cache.ListerWatcher, store cache.ReflectorStore) {
+	r := cache.NewReflectorWithOptions(source, &v1alpha1.ResourceGraph{}, store, cache.ReflectorOptions{
 		Name: "resourcegraphs",
 		// The default waits up to a minute after the API server was unavailable.
 		Backoff: &wait.Backoff{Duration: share.MinPause, Cap: share.MaxPause, Factor: 2, Steps: 10, Jitter: 0.5},
@@ -27,7 +31,7 @@ func (c *controller) watchGraphs(ctx context.Context) {
 }
 
 // graphStore is the store of the reflector. It stores nothing and hands graphs
-// over to their drivers. Only the reflector uses it.
+// over to their drivers. Only one reflector at a time uses it.
 type graphStore struct {
 	c *controller
 	// newest is the newest version of a list or event.
@@ -86,19 +90,19 @@ func (s *graphStore) Replace(list []any, version string) error {
 	for i, obj := range list {
 		list[i] = nil // so that graphs that aren't needed can be collected
 		rg := obj.(*v1alpha1.ResourceGraph)
-		if !s.c.executes(rg.UID) {
+		if !s.c.covers(rg.UID) {
 			continue
 		}
 		exists[graphs.Key(rg)] = true
 		s.c.graphChanged(rg, true)
 	}
 	for key, d := range s.c.all() {
-		if !exists[key] {
+		if !exists[key] && s.c.covers(d.inbox.uid()) {
 			d.inbox.graphDeleted()
 		}
 	}
-	s.c.division.allListed()
 	s.c.listed.Store(true)
+	s.c.gaining.Store(!s.c.division.complete())
 	s.c.share.Hold(false)
 	return nil
 }

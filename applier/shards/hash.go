@@ -1,9 +1,11 @@
 package shards
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math/bits"
 
+	"k8s.io/apimachinery/pkg/sharding"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -18,4 +20,30 @@ func Of(uid types.UID, count int) int {
 	_, _ = hash.Write([]byte(uid)) // never fails
 	shard, _ := bits.Mul64(hash.Sum64(), uint64(count))
 	return int(shard)
+}
+
+// selector returns the selector of the objects of shards, which are sorted. Shards that follow each
+// other are one range.
+func selector(shards []int, count int) string {
+	var ranges []sharding.ShardRangeRequirement
+	for i, shard := range shards {
+		if end := bound(shard+1, count); i > 0 && shards[i-1] == shard-1 {
+			ranges[len(ranges)-1].End = end
+		} else {
+			ranges = append(ranges, sharding.ShardRangeRequirement{Key: "object.metadata.uid", Start: bound(shard, count), End: end})
+		}
+	}
+	return sharding.NewSelector(ranges...).String()
+}
+
+// bound returns the least hash of a shard.
+func bound(shard, count int) string {
+	if shard == count {
+		return "0x10000000000000000"
+	}
+	least, rest := bits.Div64(uint64(shard), 0, uint64(count))
+	if rest > 0 {
+		least++
+	}
+	return fmt.Sprintf("0x%016x", least)
 }

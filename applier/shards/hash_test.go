@@ -3,10 +3,13 @@ package shards
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/sharding"
 	"k8s.io/apimachinery/pkg/types"
+	parser "k8s.io/apiserver/pkg/sharding"
 )
 
 // TestHash compares the shards with the ranges of the API server's hash, whose bounds are
@@ -27,6 +30,24 @@ func TestHash(t *testing.T) {
 				t.Errorf("%s with hash %s is in shard %d of %d, [%s, %s)", uid, hash, shard, count, bound(shard, count), bound(shard+1, count))
 			}
 		}
+		// The selector of every second shard and the last two.
+		var some []int
+		for shard := range count {
+			if shard%2 == 0 || shard >= count-2 {
+				some = append(some, shard)
+			}
+		}
+		selector, err := parser.Parse(selector(some, count))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2000 {
+			uid := fmt.Sprintf("%08x-1c5d-4f7a-9d10-0123456789ab", i)
+			selected, err := selector.Matches(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}})
+			if want := slices.Contains(some, Of(types.UID(uid), count)); err != nil || selected != want {
+				t.Errorf("%s in shard %d of %d is selected by %s: %t, %v", uid, Of(types.UID(uid), count), count, selector, selected, err)
+			}
+		}
 		for shard, size := range sizes {
 			if even := 2000 / count; size < even/2 || size > even*2 {
 				t.Errorf("shard %d of %d has %d of 2000 objects", shard, count, size)
@@ -35,5 +56,14 @@ func TestHash(t *testing.T) {
 	}
 	if bound(1, 2) != "08000000000000000" || bound(4, 4) != "10000000000000000" {
 		t.Errorf("bounds %s, %s", bound(1, 2), bound(4, 4))
+	}
+	for want, shards := range map[string][]int{
+		"shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')": {0, 1, 2, 3},
+		"shardRange(object.metadata.uid, '0x4000000000000000', '0xc000000000000000')":  {1, 2},
+		"": nil,
+	} {
+		if got := selector(shards, 4); got != want {
+			t.Errorf("shards %v: %s; want %s", shards, got, want)
+		}
 	}
 }

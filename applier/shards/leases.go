@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -49,14 +50,21 @@ type observation struct {
 type observed struct {
 	leases map[string]*coordinationv1.Lease // by name
 	seen   map[string]observation
+	// sharded is set if the API server knows selectors of shards.
+	sharded atomic.Bool
 }
 
 // read reads the Leases.
 func (o *observed) read(ctx context.Context, of *Options) error {
-	list, err := of.Client.Leases(of.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(of.Labels).String()})
+	// The selector is that of all objects. A server that knows it says so in the list; it does not in
+	// lists of custom resources.
+	list, err := of.Client.Leases(of.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: labels.SelectorFromSet(of.Labels).String(), ShardSelector: selector([]int{0}, 1),
+	})
 	if err != nil {
 		return err
 	}
+	o.sharded.Store(list.ShardInfo != nil)
 	now, seen := time.Now(), make(map[string]observation, len(list.Items))
 	o.leases = make(map[string]*coordinationv1.Lease, len(list.Items))
 	for i := range list.Items {

@@ -54,7 +54,7 @@ type Replica struct {
 	member   *resourcelock.LeaseLock // of this replica
 	holders  sync.WaitGroup          // of Leases
 
-	// Only Run uses it.
+	// Only Run uses them, but for observed.sharded.
 	observed observed
 	waitsFor string // the holder of the layout, while it isn't this replica
 
@@ -96,6 +96,15 @@ func New(config *rest.Config, o Options) (*Replica, error) {
 
 // Of returns the shard of an object.
 func (r *Replica) Of(uid types.UID) int { return Of(uid, r.Count) }
+
+// Selector returns the selector of the objects of shards, which are sorted, for lists and watches. It
+// is "" if the API server doesn't know such selectors.
+func (r *Replica) Selector(shards []int) string {
+	if !r.observed.sharded.Load() {
+		return ""
+	}
+	return selector(shards, r.Count)
+}
 
 // Run holds the share of this replica until ctx is done, and then releases it. Nothing may be in
 // flight then. If a Lease can't be renewed in time, Run returns an error at once and releases

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
@@ -90,22 +89,14 @@ func (c *Client) Get(ctx context.Context, key types.NamespacedName) (*v1alpha1.R
 
 // List calls each for every graph of a namespace, page by page.
 func (c *Client) List(ctx context.Context, namespace string, each func(*v1alpha1.ResourceGraph)) error {
-	return c.ListFrom(ctx, namespace, labels.Everything(), func(_ string, page []v1alpha1.ResourceGraph) {
-		for i := range page {
-			each(&page[i])
-		}
-	})
-}
-
-// ListFrom lists the graphs of a namespace, or of all namespaces if it is empty, whose labels
-// match the selector. It calls each with the version of the list and one page after the other.
-func (c *Client) ListFrom(ctx context.Context, namespace string, selector labels.Selector, each func(version string, page []v1alpha1.ResourceGraph)) error {
 	for next := ""; ; {
-		list, err := c.page(ctx, namespace, selector, next)
+		list, err := c.page(ctx, namespace, next)
 		if err != nil {
 			return err
 		}
-		each(list.ResourceVersion, list.Items)
+		for i := range list.Items {
+			each(&list.Items[i])
+		}
 		if next = list.Continue; next == "" {
 			return nil
 		}
@@ -113,11 +104,11 @@ func (c *Client) ListFrom(ctx context.Context, namespace string, selector labels
 }
 
 // page reads one page of a list.
-func (c *Client) page(ctx context.Context, namespace string, selector labels.Selector, next string) (*v1alpha1.ResourceGraphList, error) {
+func (c *Client) page(ctx context.Context, namespace, next string) (*v1alpha1.ResourceGraphList, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	list := &v1alpha1.ResourceGraphList{}
-	err := c.typed.Get().Resource(resource).Namespace(namespace).Param("labelSelector", selector.String()).
+	err := c.typed.Get().Resource(resource).Namespace(namespace).
 		Param("limit", strconv.Itoa(pageSize)).Param("continue", next).Do(ctx).Into(list)
 	return list, err
 }

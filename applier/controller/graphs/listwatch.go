@@ -15,7 +15,8 @@ import (
 )
 
 // ListWatch returns the source of a reflector of the graphs of a namespace, or
-// of all namespaces if it is empty, whose labels match the selector. The API server reports a graph that stops matching as deleted.
+// of all namespaces if it is empty, whose labels match the selector. Shards is a selector of shards,
+// "" for all. The API server reports a graph that stops matching as deleted.
 //
 // A reflector whose watch was lost because the API server is away opens it again at
 // the version that it knows, without a list. If etcd was restored meanwhile, the
@@ -25,9 +26,9 @@ import (
 //
 // Watched is called with false when a watch has ended, and with true when the next
 // one continues where it ended. It isn't called for a list.
-func (c *Client) ListWatch(namespace string, selector labels.Selector, watched func(bool)) cache.ListerWatcher {
+func (c *Client) ListWatch(namespace string, selector labels.Selector, shards string, watched func(bool)) cache.ListerWatcher {
 	matching := func(o *metav1.ListOptions) {
-		o.LabelSelector = selector.String()
+		o.LabelSelector, o.ShardSelector = selector.String(), shards
 	}
 	return &listWatch{ListWatch: cache.NewFilteredListWatchFromClient(c.typed, resource, namespace, matching), watched: watched}
 }
@@ -47,6 +48,10 @@ type listWatch struct {
 // ListWithContext implements [cache.ListerWithContext].
 func (l *listWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	l.setEnded(time.Time{})
+	if options.ResourceVersion == "0" {
+		// A cache may be older than what another replica did.
+		options.ResourceVersion = ""
+	}
 	return l.ListWatch.ListWithContext(ctx, options)
 }
 

@@ -50,6 +50,17 @@ func (d *departures) from(namespace string, key inventory.Key, owner inventory.O
 	return g != nil && g.Owner().Namespace == namespace && labeled(g.Owner()) == owner
 }
 
+// in returns the namespaces of graphs that objects leave.
+func (d *departures) in() map[string]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	namespaces := map[string]bool{}
+	for g := range d.keys {
+		namespaces[g.Owner().Namespace] = true
+	}
+	return namespaces
+}
+
 // any reports whether any object leaves a graph.
 func (d *departures) any() bool {
 	d.mu.Lock()

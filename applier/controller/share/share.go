@@ -211,6 +211,9 @@ func (s *Share) Leaves(g Graph, key inventory.Key, owner inventory.Owner) bool {
 // AnyLeaves reports whether any object leaves a graph.
 func (s *Share) AnyLeaves() bool { return s.departures.any() }
 
+// LeavingIn returns the namespaces of graphs that objects leave.
+func (s *Share) LeavingIn() map[string]bool { return s.departures.in() }
+
 // Claim notifies the graphs that objects of g leave.
 func (s *Share) Claim(g Graph, keys []inventory.Key) { s.departures.claim(g, keys) }
 
