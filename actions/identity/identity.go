@@ -2,7 +2,7 @@
 // namespace. It reads and writes Secrets, and executes Jobs, for Actions. pequod-actions itself has
 // no right to any of them.
 //
-// [New], [Accounts.Secret], [Accounts.Client], [Accounts.Dynamic] and [Accounts.As] are the entry
+// [New], [Accounts.Secret], [Accounts.Client], [Accounts.Dynamic], [Accounts.Own] and [Accounts.As] are the entry
 // points.
 package identity
 
@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/internal/bodylimit"
 	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
@@ -66,6 +67,11 @@ func (a *Accounts) As(namespace, account string) (*rest.Config, *http.Client) {
 	user := "system:serviceaccount:" + namespace + ":" + account
 	as.Transport = transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{UserName: user}, a.http.Transport)
 	return a.config, &as
+}
+
+// Own returns a client that acts as the program. Those of accounts are made of it by [cluster.Client.As].
+func (a *Accounts) Own() (*cluster.Client, error) {
+	return cluster.NewForConfigAndClient(a.config, a.http)
 }
 
 // Dynamic returns a client for all kinds that acts as a service account.

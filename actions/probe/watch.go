@@ -4,59 +4,52 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
 )
 
-// Watches watch the objects of Monitors, each as the Monitor's account. They are safe for
+// retryRefused is the longest time until a watch that was refused is tried again.
+const retryRefused = 30 * time.Second
+
+// Watches watch the objects of Monitors with the rights of their accounts. Many objects of one kind,
+// namespace and account share a watch, as the external references of graphs do. They are safe for
 // concurrent use.
 type Watches struct {
-	accounts *identity.Accounts
-	mapper   meta.RESTMapper
-	changed  func(types.NamespacedName)
+	own     *cluster.Client // only to make those of the accounts
+	share   *share.Share
+	changed func(types.NamespacedName)
 
 	mu sync.Mutex
 	of map[types.NamespacedName]*watched
 }
 
-// watched is the object of one Monitor.
-type watched struct {
-	// subject is the Monitor, the account and the object that the watch was begun for.
-	subject string
-	stop    context.CancelFunc
-	info    cache.SharedIndexInformer
-
-	mu  sync.Mutex
-	err error // of the last request for a list or a watch
-}
-
-// answered records the answer to a request for a list or a watch, and returns whether it is another one
-// than before.
-func (of *watched) answered(err error) (changed bool) {
-	of.mu.Lock()
-	defer of.mu.Unlock()
-	changed = (err == nil) != (of.err == nil)
-	of.err = err
-	return changed
-}
-
 // NewWatches returns watches that call changed with the name of the Monitor whose object has
-// changed.
-func NewWatches(accounts *identity.Accounts, mapper meta.RESTMapper, changed func(types.NamespacedName)) *Watches {
-	return &Watches{accounts: accounts, mapper: mapper, changed: changed, of: map[types.NamespacedName]*watched{}}
+// changed. They are open while [Watches.Start] runs.
+func NewWatches(accounts *identity.Accounts, log logr.Logger, changed func(types.NamespacedName)) (*Watches, error) {
+	own, err := accounts.Own()
+	if err != nil {
+		return nil, err
+	}
+	shared := share.New(share.Options{AsAccounts: true, RetryRefused: retryRefused, Log: log})
+	return &Watches{own: own, share: shared, changed: changed, of: map[types.NamespacedName]*watched{}}, nil
+}
+
+// Start watches until ctx is done. It implements manager.Runnable.
+func (w *Watches) Start(ctx context.Context) error {
+	w.share.Watch(ctx)
+	return nil
 }
 
 // Forget ends the watch of a Monitor, if there is one.
@@ -64,36 +57,27 @@ func (w *Watches) Forget(name types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if old := w.of[name]; old != nil {
-		old.stop()
+		w.share.Unsubscribe(old)
 		delete(w.of, name)
 	}
 }
 
-// read returns the object of a Monitor as a poll. The first call begins the watch, and waits for
-// its first list until ctx is done.
+// read returns the object of a Monitor as a poll. The first call begins the watch.
 func (w *Watches) read(ctx context.Context, m *v1alpha1.Monitor) verdict.Poll {
 	probe := m.Spec.Probe.Object
 	poll := verdict.Poll{Name: probe.Kind + "." + probe.Name}
+	var object *unstructured.Unstructured
 	of, err := w.ensure(ctx, m)
-	if err != nil {
-		poll.Err = err
-		return poll
+	if err == nil {
+		object, err = of.current(ctx)
 	}
-	cache.WaitForCacheSync(ctx.Done(), of.info.HasSynced)                            // otherwise the store is empty
-	object, exists, _ := of.info.GetStore().GetByKey(m.Namespace + "/" + probe.Name) // never fails
-	of.mu.Lock()
-	failed := of.err
-	of.mu.Unlock()
 	switch {
-	case failed != nil: // what the store has may be outdated
-		poll.Err = fmt.Errorf("watching: %s", identity.Reason(failed))
-	case exists:
-		u := object.(*unstructured.Unstructured)
-		poll.UID, poll.Data = string(u.GetUID()), map[string]any{"object": u.Object}
-	case !of.info.HasSynced():
-		poll.Err = fmt.Errorf("was not read yet")
-	default:
+	case err != nil:
+		poll.Err = fmt.Errorf("reading: %s", identity.Reason(err))
+	case object == nil:
 		poll.Err = fmt.Errorf("not found")
+	default:
+		poll.UID, poll.Data = string(object.GetUID()), map[string]any{"object": object.Object}
 	}
 	return poll
 }
@@ -101,120 +85,46 @@ func (w *Watches) read(ctx context.Context, m *v1alpha1.Monitor) verdict.Poll {
 // ensure returns the watch of a Monitor's object. It begins none after ctx is done: the Monitor may
 // be forgotten already, and nothing would end the watch.
 func (w *Watches) ensure(ctx context.Context, m *v1alpha1.Monitor) (*watched, error) {
-	name := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
 	probe := m.Spec.Probe.Object
-	subject := fmt.Sprint(m.UID, " ", m.Spec.ServiceAccountName, " ", *probe)
-	if of := w.known(name); of != nil && of.subject == subject {
-		return of, nil
-	}
-	// This may ask the API server, and other Monitors must not wait for it.
-	resource, err := w.resource(probe)
-	if err != nil {
-		return nil, err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	old := w.of[name]
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case old != nil && old.subject == subject:
-		return old, nil
-	case old != nil:
-		old.stop()
-		delete(w.of, name)
-	}
-	of, err := w.begin(m, name, resource)
-	if err != nil {
-		return nil, err
-	}
-	of.subject = subject
-	w.of[name] = of
-	return of, nil
-}
-
-// known returns the watch of a Monitor, or nil.
-func (w *Watches) known(name types.NamespacedName) *watched {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.of[name]
-}
-
-// resource returns the resource of the object of a probe.
-func (w *Watches) resource(probe *v1alpha1.ObjectProbe) (schema.GroupVersionResource, error) {
 	gv, err := schema.ParseGroupVersion(probe.APIVersion)
 	if err != nil {
-		return schema.GroupVersionResource{}, err
-	}
-	mapping, err := w.mapper.RESTMapping(gv.WithKind(probe.Kind).GroupKind(), gv.Version)
-	if err != nil {
-		return schema.GroupVersionResource{}, err
-	}
-	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-		return schema.GroupVersionResource{}, fmt.Errorf("kind %s has no namespaces", probe.Kind)
-	}
-	return mapping.Resource, nil
-}
-
-// begin begins a watch.
-func (w *Watches) begin(m *v1alpha1.Monitor, name types.NamespacedName, resource schema.GroupVersionResource) (*watched, error) {
-	probe := m.Spec.Probe.Object
-	client, err := dynamic.NewForConfigAndClient(w.accounts.As(m.Namespace, m.Spec.ServiceAccountName))
-	if err != nil {
 		return nil, err
 	}
-	objects := client.Resource(resource).Namespace(m.Namespace)
-	ctx, stop := context.WithCancel(context.Background())
-	of := &watched{stop: stop}
-	only := fields.OneTermEqualSelector("metadata.name", probe.Name).String()
-	// The informer tells of failures, but not that a watch goes on with an object that hasn't changed.
-	answered := func(err error) {
-		if of.answered(err) {
-			w.changed(name)
+	// This may ask the API server, and other Monitors must not wait for it.
+	kind, err := w.own.Kinds().Find(ctx, gv.WithKind(probe.Kind))
+	switch {
+	case err != nil:
+		return nil, err
+	case !kind.Namespaced:
+		return nil, fmt.Errorf("kind %s has no namespaces", probe.Kind)
+	}
+	name := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
+	subject := fmt.Sprint(m.UID, " ", m.Spec.ServiceAccountName, " ", *probe)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	of := w.of[name]
+	if of == nil || of.subject != subject {
+		account := share.Account{Namespace: m.Namespace, Name: m.Spec.ServiceAccountName}
+		client, err := w.own.As(account.User())
+		if err != nil {
+			return nil, err
 		}
-	}
-	info := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = only
-			list, err := objects.List(ctx, o)
-			answered(err)
-			return list, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector = only
-			events, err := objects.Watch(ctx, o)
-			answered(err)
-			return events, err
-		},
-	}, client), &unstructured.Unstructured{}, 0, cache.Indexers{})
-	of.info = info
-	notify := func(any) { w.changed(name) }
-	// The default handler logs what the Monitor's status says.
-	if err := info.SetWatchErrorHandler(func(*cache.Reflector, error) {}); err != nil {
-		stop()
-		return nil, err
-	}
-	if err := info.SetTransform(cache.TransformFunc(func(o any) (any, error) {
-		if u, ok := o.(*unstructured.Unstructured); ok {
-			u.SetManagedFields(nil)
+		if of != nil {
+			w.share.Unsubscribe(of)
 		}
-		return o, nil
-	})); err != nil {
-		stop()
-		return nil, err
-	}
-	if _, err := info.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: notify, UpdateFunc: func(_, o any) { notify(o) }, DeleteFunc: notify,
-	}); err != nil {
-		stop()
-		return nil, err
-	}
-	go info.Run(ctx.Done())
-	go func() {
-		// The first list may be empty, without an event.
-		if cache.WaitForCacheSync(ctx.Done(), info.HasSynced) {
-			w.changed(name)
+		key := inventory.Key{Group: gv.Group, Kind: probe.Kind, Namespace: m.Namespace, Name: probe.Name}
+		of = &watched{
+			name: name, subject: subject, account: account, client: client, changed: w.changed,
+			target: engine.Target{Key: key, Version: gv.Version}, outdated: true,
 		}
-	}()
+		w.of[name] = of
+	}
+	if of.takeOutdated() {
+		unwatched, missed := w.share.Subscribe(of, of.account, of.client, []engine.Target{of.target})
+		of.subscribed(len(unwatched) > 0, len(missed) > 0)
+	}
 	return of, nil
 }

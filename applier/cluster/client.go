@@ -47,19 +47,18 @@ const (
 // New returns a client for a configuration. Requests are not throttled on the
 // client side; the API server's priority and fairness limits them.
 func New(config *rest.Config) (*Client, error) {
-	config = dynamic.ConfigFor(config)
-	config.QPS = -1
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	return newForHTTPClient(config, client)
+	return NewForConfigAndClient(config, client)
 }
 
-// newForHTTPClient returns a client that sends its requests through an HTTP client,
-// which determines the identity and owns the connections.
-func newForHTTPClient(config *rest.Config, client *http.Client) (*Client, error) {
-	config = rest.CopyConfig(config)
+// NewForConfigAndClient is [New] with an HTTP client, which determines the identity
+// and owns the connections.
+func NewForConfigAndClient(config *rest.Config, client *http.Client) (*Client, error) {
+	config = dynamic.ConfigFor(config)
+	config.QPS = -1
 	// Requests have absolute paths, as in dynamic.NewForConfigAndClient.
 	config.GroupVersion, config.APIPath = nil, "/"
 	r, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
@@ -75,7 +74,7 @@ func newForHTTPClient(config *rest.Config, client *http.Client) (*Client, error)
 func (c *Client) As(user string) (*Client, error) {
 	other := *c.http
 	other.Transport = transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{UserName: user}, c.http.Transport)
-	as, err := newForHTTPClient(c.config, &other)
+	as, err := NewForConfigAndClient(c.config, &other)
 	if err != nil {
 		return nil, err
 	}

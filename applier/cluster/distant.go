@@ -36,7 +36,7 @@ func NewDistant(config *rest.Config, name string, room *Room, owner string) (*Cl
 	if err != nil {
 		return nil, err
 	}
-	return newForHTTPClient(config, &http.Client{
+	return NewForConfigAndClient(config, &http.Client{
 		Transport:     &gate{next: transport, name: name, room: room, owner: owner},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})

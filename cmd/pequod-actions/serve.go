@@ -112,9 +112,15 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 func (o *options) monitors(m manager.Manager, accounts *identity.Accounts, hosts, pods *egress.Client, counts *actionmetrics.Monitors) error {
 	var controller *monitor.Controller
 	prober := &probe.Prober{Pods: pods, Hosts: hosts, Accounts: accounts}
-	// Watches begin after the controller has started.
-	prober.Watches = probe.NewWatches(accounts, m.GetRESTMapper(), func(name types.NamespacedName) { controller.Wake(name) })
 	var err error
+	// Watches begin after the controller has started.
+	prober.Watches, err = probe.NewWatches(accounts, m.GetLogger(), func(name types.NamespacedName) { controller.Wake(name) })
+	if err != nil {
+		return err
+	}
+	if err := m.Add(prober.Watches); err != nil {
+		return err
+	}
 	controller, err = monitor.Setup(m, monitor.Options{
 		Prober: prober, Metrics: counts, Concurrent: o.concurrent,
 		Reactor: &reaction.Reactor{

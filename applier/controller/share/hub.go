@@ -19,6 +19,7 @@ import (
 type hub struct {
 	own          *cluster.Client
 	distant      bool // see [Share.Distant]
+	asAccounts   bool // see [Options.AsAccounts]
 	retryRefused time.Duration
 	relist       time.Duration // 0 if lists aren't repeated
 	// waitingGraphs returns the number of graphs whose steps wait.
@@ -109,13 +110,13 @@ func (h *hub) subscribe(g Graph, a Account, client *cluster.Client, targets []en
 			wanted = append(wanted, followed{w, name})
 		}
 	}
-	for _, p := range h.references.set(g, targets) {
+	for _, p := range h.references.set(g, h.sharer(a), targets) {
 		h.references.notify(g, p, Observation{Type: AccessChanged})
 	}
 	for _, t := range targets {
 		gvk := KindOf(t)
 		if !t.Labeled {
-			if w := h.sharedWatcher(t); w != nil {
+			if w := h.sharedWatcher(a, client, t); w != nil {
 				follow(w, t)
 				if !w.refused {
 					continue
@@ -148,12 +149,23 @@ func (h *hub) subscribe(g Graph, a Account, client *cluster.Client, targets []en
 
 // sharedWatcher returns the watcher that a target shares with others, or nil if it is
 // to be watched by name.
-func (h *hub) sharedWatcher(t engine.Target) *watcher {
-	p, ok := placeOf(t)
+func (h *hub) sharedWatcher(a Account, client *cluster.Client, t engine.Target) *watcher {
+	p, ok := placeOf(h.sharer(a), t)
 	if !ok || !h.references.share(p, h.watchers[p.shared()] != nil) {
 		return nil
 	}
-	return h.watcher(p.shared(), h.own)
+	if !h.asAccounts {
+		client = h.own
+	}
+	return h.watcher(p.shared(), client)
+}
+
+// sharer returns the user that has the shared watches for the graphs of an account.
+func (h *hub) sharer(a Account) string {
+	if h.asAccounts {
+		return a.User()
+	}
+	return ""
 }
 
 // namesOf returns the names under which watches may report a target. If the scope
@@ -184,7 +196,7 @@ func (h *hub) unsubscribe(g Graph) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.follow(g, nil)
-	h.references.set(g, nil)
+	h.references.set(g, "", nil)
 }
 
 // watcher returns the watcher of a selection. It creates one if there is none. The

@@ -55,7 +55,8 @@ type Observation struct {
 
 // Selection is a set of objects that one watch or list covers: the objects of
 // all graphs of one kind, or all objects of a kind and namespace, seen with the
-// applier's own rights; or one object by name, seen with those of a graph's account.
+// applier's own rights; or one object by name, or all objects of a kind and namespace, seen
+// with those of a graph's account.
 type Selection struct {
 	GVK       schema.GroupVersionKind
 	Namespace string // empty means all namespaces, or a cluster-scoped object

@@ -13,6 +13,9 @@ import (
 // learns from it more than that an object changed, unless its account has just read
 // the object, see [engine.Options.ReadTrust].
 //
+// A program without rights of its own shares such a watch for each account instead, with
+// the rights of that account, see [Options.AsAccounts].
+//
 // Secrets never share a watch: the applier would see the values of all Secrets of
 // the namespace. Nor do objects that the account could not read: graphs could make the
 // applier watch any namespace otherwise.
@@ -25,15 +28,18 @@ const sharedFrom = 10
 type place struct {
 	gvk       schema.GroupVersionKind
 	namespace string
+	user      string // who watches it; "" is the program itself
 }
 
 // shared returns the selection of the watch that the objects share.
-func (p place) shared() Selection { return Selection{GVK: p.gvk, Namespace: p.namespace, All: true} }
+func (p place) shared() Selection {
+	return Selection{GVK: p.gvk, Namespace: p.namespace, User: p.user, All: true}
+}
 
-// placeOf returns the place of a target, and reports whether its objects may share
-// a watch.
-func placeOf(t engine.Target) (place, bool) {
-	return place{KindOf(t), t.Namespace}, !t.Labeled && !t.Unreadable && (t.Group != "" || t.Kind != "Secret")
+// placeOf returns the place of a target that a user watches, and reports whether its
+// objects may share a watch.
+func placeOf(user string, t engine.Target) (place, bool) {
+	return place{KindOf(t), t.Namespace, user}, !t.Labeled && !t.Unreadable && (t.Group != "" || t.Kind != "Secret")
 }
 
 // references counts the objects that graphs follow by name.
@@ -48,10 +54,10 @@ func newReferences() references {
 
 // set replaces the references of a graph. It returns the places that have reached
 // sharedFrom by it.
-func (r references) set(g Graph, targets []engine.Target) (reached []place) {
+func (r references) set(g Graph, user string, targets []engine.Target) (reached []place) {
 	now := map[place]int{}
 	for _, t := range targets {
-		if p, ok := placeOf(t); ok {
+		if p, ok := placeOf(user, t); ok {
 			now[p]++
 		}
 	}

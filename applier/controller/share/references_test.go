@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -80,6 +81,26 @@ func TestReferencesShareWatches(t *testing.T) {
 	want(0, 0)
 	if len(h.references.of)+len(h.references.total) > 0 {
 		t.Errorf("left: %+v", h.references)
+	}
+}
+
+// A program that has no rights of its own shares a watch for each account, with the rights of the account.
+func TestReferencesShareWatchesOfAccounts(t *testing.T) {
+	h := newHub(nil, time.Hour, 0, nil)
+	h.asAccounts = true
+	targets := referenced("ConfigMap", "a", sharedFrom)
+	one, two, few := &fakeGraph{}, &fakeGraph{}, &fakeGraph{}
+	a, b := &cluster.Client{}, &cluster.Client{}
+	h.subscribe(one, Account{"shop", "one"}, a, targets)
+	h.subscribe(two, Account{"shop", "two"}, b, targets)
+	h.subscribe(few, Account{"shop", "few"}, nil, targets[1:])
+	if n, s := h.count(); n != sharedFrom-1 || s != 2 {
+		t.Errorf("%d watches by name and %d shared ones", n, s)
+	}
+	for g, client := range map[*fakeGraph]*cluster.Client{one: a, two: b} {
+		if w := h.subscriptions[g][0].by; w.client != client || len(w.subscribers()) != 1 {
+			t.Errorf("%+v has %d subscribers", w.selection, len(w.subscribers()))
+		}
 	}
 }
 

@@ -19,6 +19,9 @@ import (
 type Options struct {
 	// Client acts as the applier itself.
 	Client *cluster.Client
+	// AsAccounts has the watches that many objects share opened with the rights of the
+	// accounts, one for each of them. Client is then not used for objects without labels.
+	AsAccounts bool
 	// Requests is the number of requests that are in flight at once.
 	Requests int
 	// Steps is the number of graphs that are stepped at once.
@@ -62,6 +65,7 @@ type Share struct {
 func New(o Options) *Share {
 	p, steps := newPool(o.Requests), newPool(o.Steps)
 	h := newHub(o.Client, o.RetryRefused, o.Relist, steps.waiting)
+	h.asAccounts = o.AsAccounts
 	if o.Starting != nil {
 		h.startingGraphs = o.Starting
 	}
