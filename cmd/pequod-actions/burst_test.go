@@ -16,6 +16,7 @@ import (
 
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/hosts/github"
+	"github.com/pequod-io/pequod/test/process"
 )
 
 // TestBurst makes many Actions at once for a program that processes one at a time. Their workflows can't be found by a
@@ -40,15 +41,9 @@ spec:
 	actions := e.Await(t, "platform.pequod.io/v1alpha1", "Action", "")
 	e.action(t, "first", "1", "")
 	e.succeeded(t, 1) // the program watches
-	signal := func(s os.Signal) {
-		t.Helper()
-		if err := p.Cmd.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	signal(syscall.SIGSTOP)
+	signal(t, p, syscall.SIGSTOP)
 	e.Apply(t, strings.TrimSuffix(all.String(), "---"))
-	signal(syscall.SIGCONT)
+	signal(t, p, syscall.SIGCONT)
 	harness.Eventually(t, patience, func(ctx context.Context) error {
 		list, err := actions.List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -70,6 +65,14 @@ spec:
 	})
 	if n := len(s.Runs()); n != count {
 		t.Errorf("%d runs of %d Actions", n, count)
+	}
+}
+
+// signal sends a signal to a program.
+func signal(t *testing.T, p *process.Process, s os.Signal) {
+	t.Helper()
+	if err := p.Cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
 	}
 }
 

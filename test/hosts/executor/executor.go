@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 )
 
@@ -52,6 +53,7 @@ type Server struct {
 	mu    sync.Mutex
 	runs  map[string]*run
 	begun int
+	names []string
 	mux   *http.ServeMux
 }
 
@@ -71,6 +73,13 @@ func (s *Server) Begun() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.begun
+}
+
+// Names returns the names of the Actions whose runs were begun, in their order.
+func (s *Server) Names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.names)
 }
 
 // ServeHTTP implements [http.Handler].
@@ -108,6 +117,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) {
 	known := s.runs[key]
 	if known == nil || s.Fault == Twice {
 		s.begun++
+		s.names = append(s.names, body.Name)
 		known = &run{number: s.begun, phase: "Running", approval: body.Approval, destroyed: destroys}
 		if body.Approval && s.Fault != Hasty {
 			known.phase = "WaitingForApproval"
