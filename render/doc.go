@@ -9,7 +9,8 @@
 //     platform.go, versions.go);
 //   - [Renderer.Render] checks the input (input.go, conversion.go) and turns the
 //     output into a graph (decode.go, node.go, output.go, graph.go), which
-//     policies see before it is sealed (policy.go, seal.go);
+//     policies see before it is sealed (policy.go, seal.go); [Instance.In] has it take
+//     the values of a cluster (fill.go);
 //   - [Renderer.Locate] finds the lines of a module that set fields (locate.go);
 //   - [Each] renders many instances in parallel, each bounded in time and memory
 //     (pool.go, watchdog.go).

@@ -24,6 +24,8 @@ type Instance struct {
 	// File is the file of the instance, as the user named it.
 	File string
 	v1alpha1.ObjectRef
+	// Cluster is the name of the cluster that the instance is rendered for; see [Instance.In].
+	Cluster string
 
 	// graphNamespace is the namespace of the graph. For a namespaced instance
 	// it is "" until SetNamespaces.
@@ -33,6 +35,9 @@ type Instance struct {
 	// spec is an empty mapping if the instance has none.
 	spec ast.Expr
 	doc  *ast.StructLit // the whole object
+	// values are those of the cluster, or nil, and taken is called with their names; see fill.go.
+	values *ast.StructLit
+	taken  func(name string)
 }
 
 // Pos returns the position at which the instance begins.

@@ -16,7 +16,8 @@ type NodeField struct{ Node, Path string }
 // of them are zero if the instance isn't valid.
 func (r *Renderer) Locate(in *Instance, p *Platform, fields []NodeField) []problem.Position {
 	found := make([]problem.Position, len(fields))
-	v, problems := r.module(p.Module).evaluate(in.data(p), p, in.Version())
+	b := r.module(p.Module)
+	v, problems := b.evaluate(b.dataOf(in, p), p, in.Version())
 	if problems.Failed() {
 		return found
 	}

@@ -15,7 +15,7 @@ import (
 func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	res := Result{Instance: in, Platform: p}
 	b := r.module(p.Module)
-	v, problems := b.evaluate(in.data(p), p, in.Version())
+	v, problems := b.evaluate(b.dataOf(in, p), p, in.Version())
 	res.Problems = append(res.Problems, withoutName(in, problems)...)
 	if !res.Problems.Failed() && in.Name != "" {
 		rendered, problems := r.graph(v, in, p)

@@ -100,6 +100,9 @@ const (
 	// AnnotationAdopt on an instance makes its graph adopt objects that exist, for all
 	// nodes, if its value is "true".
 	AnnotationAdopt = "pequod.io/adopt"
+	// AnnotationClusters on an instance is a label selector: render --for-each renders the instance
+	// for the clusters that it selects. Without the annotation, it is rendered for all.
+	AnnotationClusters = "pequod.io/clusters"
 	// AnnotationAdoptBy on a CRD names the Transform that may take it over, as NAMESPACE/NAME. It is
 	// the consent of whoever may change the CRD.
 	AnnotationAdoptBy = "pequod.io/adopt-by"

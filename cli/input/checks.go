@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
@@ -33,6 +34,9 @@ type Checks struct {
 	Subjects []report.Subject
 	// Problems are in the order of the input.
 	Problems problem.List
+	// clusters has the names of the clusters with a problem, for instances that are rendered
+	// for several.
+	clusters map[problem.Problem][]string
 }
 
 // add records the problems of a document. in is nil if the document is no
@@ -42,8 +46,22 @@ func (c *Checks) add(file string, in *render.Instance, ps problem.List) {
 	if in != nil {
 		name = in.String()
 	}
-	c.Subjects = append(c.Subjects, report.Subject{File: file, Instance: name})
-	c.Problems = append(c.Problems, ps...)
+	if in == nil || in.Cluster == "" {
+		c.Subjects = append(c.Subjects, report.Subject{File: file, Instance: name})
+		c.Problems = append(c.Problems, ps...)
+		return
+	}
+	if s := (report.Subject{File: file, Instance: name}); !slices.Contains(c.Subjects[max(0, len(c.Subjects)-1):], s) {
+		c.Subjects = append(c.Subjects, s)
+	}
+	if c.clusters == nil {
+		c.clusters = map[problem.Problem][]string{}
+	}
+	for _, p := range ps {
+		if c.clusters[p] = append(c.clusters[p], in.Cluster); len(c.clusters[p]) == 1 {
+			c.Problems = append(c.Problems, p)
+		}
+	}
 }
 
 // Report writes the problems to stdout in a format of [report.Formats].

@@ -1,6 +1,7 @@
 // Package input turns the files of -f into instances and graphs.
 //
 //   - flags.go, instances.go: the files, and the instances in them
+//   - clusters.go: the clusters of --for-each, and each instance once for each of them
 //   - pipeline.go: rendering of all instances on all processors
 //   - objects.go: the objects of one document, for comparisons
 //   - graphs.go: ResourceGraphs as they are, instances rendered to graphs

@@ -31,6 +31,8 @@ type RenderFlags struct {
 	// AllowRevisions lets the input contain a graph in several revisions. A
 	// command sets it; it is no flag.
 	AllowRevisions bool
+	// ForEach is --for-each: files with the clusters that each instance is rendered for.
+	ForEach []string
 	// Observer sees the course of the rendering. A command sets it; it is no flag.
 	Observer Observer
 	// NodeCheck checks every rendered node; see [render.Options]. If it is nil, only nodes
@@ -43,6 +45,8 @@ type RenderFlags struct {
 type Observer struct {
 	// Loaded gets the platforms and the policies of --policy before the first instance.
 	Loaded func(*platform.Catalog, []*render.Policy)
+	// Clusters gets the clusters of --for-each before the first instance.
+	Clusters func([]Cluster)
 	// Read gets the bytes of every file, before its documents are rendered. It must not
 	// keep them.
 	Read func(file string, data []byte)
@@ -61,6 +65,15 @@ func (f *RenderFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.Policies, "policy", nil, "policy module to check every instance and every rendered object with; can be repeated")
 	fl.BoolVar(&f.AllowSecrets, "allow-secrets", false, "allow Secrets with literal data")
+}
+
+// AddForEach registers --for-each with cmd, a command whose output has a place for every cluster.
+func (f *RenderFlags) AddForEach(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.ForEach, "for-each", nil,
+		"clusters to render each instance for: a file with a list of clusters or with ClusterProfiles, or a directory of such files; can be repeated")
+	command.Must(cmd.RegisterFlagCompletionFunc("for-each", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}))
 }
 
 // LoadPolicies loads the policies of --policy, under the limits of evaluation.
@@ -108,12 +121,20 @@ func RenderAll[T any](ctx context.Context, env command.Env, f *RenderFlags,
 	if err != nil {
 		return Checks{}, err
 	}
+	fleet, err := f.readClusters(ctx)
+	if err != nil {
+		return Checks{}, err
+	}
+	if f.Observer.Clusters != nil {
+		f.Observer.Clusters(fleet.clusters)
+	}
 	var unread error
-	sum, err := renderEach(ctx, f, instances(ctx, files, env.In, f.Observer.Read, &unread), value, visit)
+	found := fleet.each(instances(ctx, files, env.In, f.Observer.Read, &unread))
+	sum, err := renderEach(ctx, f, found, value, visit)
 	if err == nil {
 		err = unread
 	}
-	return sum, err
+	return fleet.finish(sum), err
 }
 
 // renderEach is RenderAll for instances that were read already. The steps are:
@@ -146,7 +167,7 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 	// Results arrive in the order of the jobs, on this goroutine, so that problems
 	// and duplicates are the same in every run.
 	first := map[string]problem.Position{}
-	var claims graph.Claims
+	claims := map[string]*graph.Claims{} // by the name of the cluster
 	for r, err := range render.Each(ctx, opts, f.Limits(), iter.Seq[render.Job[Rendered[T]]](jobs)) {
 		if err != nil {
 			return sum, err
@@ -154,7 +175,10 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 		if r.Instance != nil && r.Instance.Name != "" {
 			again := duplicate(r.Instance, first)
 			if len(again) == 0 { // otherwise all of its objects are rendered twice
-				again = render.Clashes(r.Instance, r.owned, &claims)
+				if claims[r.Instance.Cluster] == nil {
+					claims[r.Instance.Cluster] = &graph.Claims{}
+				}
+				again = render.Clashes(r.Instance, r.owned, claims[r.Instance.Cluster])
 			}
 			r.problems = append(r.problems, again...)
 		}
@@ -227,10 +251,10 @@ func (o Observer) known(in *render.Instance, p *render.Platform) (render.Result,
 	return o.Known(in, p)
 }
 
-// duplicate reports a second instance of one group, kind, namespace and name. first
+// duplicate reports a second instance of one cluster, group, kind, namespace and name. first
 // holds the positions of the instances so far; duplicate adds in to it.
 func duplicate(in *render.Instance, first map[string]problem.Position) problem.List {
-	key := in.Group() + "\x00" + in.String()
+	key := in.Cluster + "\x00" + in.Group() + "\x00" + in.String()
 	if at, ok := first[key]; ok {
 		return problem.List{{
 			Position: in.Pos(), Rule: problem.RuleDuplicate, Instance: in.String(),

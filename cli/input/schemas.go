@@ -57,15 +57,9 @@ func (f *SchemaFlags) EachCRD(ctx context.Context, visit func(content []byte) er
 		if slices.Contains(f.Crds[:i], name) {
 			continue
 		}
-		info, err := os.Stat(name)
+		paths, err := filesIn(name)
 		if err != nil {
-			return command.FileError(err)
-		}
-		paths := []string{name}
-		if info.IsDir() {
-			if paths, err = files.FindYAML(name, true); err != nil {
-				return err
-			}
+			return err
 		}
 		// The count is per value of --crd: each one must contribute something.
 		found := 0
@@ -81,6 +75,18 @@ func (f *SchemaFlags) EachCRD(ctx context.Context, visit func(content []byte) er
 		}
 	}
 	return nil
+}
+
+// filesIn returns the file of a name, or the YAML files of a directory and of those below it.
+func filesIn(name string) ([]string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, command.FileError(err)
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	return files.FindYAML(name, true)
 }
 
 // visitDefinitions calls visit with each definition of a file and returns their

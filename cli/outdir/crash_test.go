@@ -14,8 +14,8 @@ import (
 // The variables describe a run that makes every kind of change.
 var (
 	crashMine   = files{"gone/mine.yaml": "mine", "mine.txt": "mine", "c/mine.yaml": "mine"}
-	crashBefore = join(crashMine, written(files{"a/same.yaml": "1", "a/changed.yaml": "1", "a/dropped.yaml": "1", "b/dropped.yaml": "1"}))
-	crashRun    = files{"a/same.yaml": "1", "a/changed.yaml": "2", "a/new.yaml": "2", "c/new.yaml": "2", "d/new.yaml": "2"}
+	crashBefore = join(crashMine, written(files{"a/same.yaml": "1", "a/changed.yaml": "1", "a/dropped.yaml": "1", "b/dropped.yaml": "1", "e/a/dropped.yaml": "1", "f/a/changed.yaml": "1"}))
+	crashRun    = files{"a/same.yaml": "1", "a/changed.yaml": "2", "a/new.yaml": "2", "c/new.yaml": "2", "d/new.yaml": "2", "f/a/changed.yaml": "2", "g/a/new.yaml": "2"}
 	crashAfter  = join(crashMine, written(crashRun))
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"strings"
 )
 
 // Every file begins with a comment that names its writer and its path:
@@ -46,34 +47,30 @@ const maxHead = 4096
 // sorted. It skips everything that the owner could not have written, such as links
 // and files with other names.
 func (r *run) leftovers(files map[string]File) ([]string, error) {
-	dirs, err := fs.ReadDir(r.root.FS(), ".")
-	if err != nil {
-		return nil, r.fail("", "reading", err)
-	}
 	var found []string
-	for _, dir := range dirs {
-		if !dir.IsDir() || !validComponent(dir.Name()) {
-			continue
-		}
-		entries, err := fs.ReadDir(r.root.FS(), dir.Name())
+	err := fs.WalkDir(r.root.FS(), ".", func(file string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil, r.fail(dir.Name(), "reading", err)
+			return r.fail(file, "reading", err)
 		}
-		for _, e := range entries {
-			file := dir.Name() + "/" + e.Name()
-			if _, rendered := files[file]; rendered || !e.Type().IsRegular() || !valid(file) {
-				continue
+		if e.IsDir() {
+			if file != "." && (!validComponent(e.Name()) || strings.Count(file, "/") >= maxDirs) {
+				return fs.SkipDir
 			}
-			head, err := r.head(file)
-			if err != nil {
-				return nil, r.fail(file, "reading", err)
-			}
-			if hasHeader(head, headerOf(r.owner, file)) {
-				found = append(found, file)
-			}
+			return nil
 		}
-	}
-	return found, nil
+		if _, rendered := files[file]; rendered || !e.Type().IsRegular() || !valid(file) {
+			return nil
+		}
+		head, err := r.head(file)
+		if err != nil {
+			return r.fail(file, "reading", err)
+		}
+		if hasHeader(head, headerOf(r.owner, file)) {
+			found = append(found, file)
+		}
+		return nil
+	})
+	return found, err
 }
 
 // head returns the beginning of a file.

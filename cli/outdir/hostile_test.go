@@ -20,7 +20,7 @@ func TestHostileHeaders(t *testing.T) {
 		"a/x.txt":              header("a/x.txt"),
 		"top.yaml":             header("top.yaml"),
 		".git/config.yaml":     header(".git/config.yaml"),
-		"a/deep/x.yaml":        header("a/deep/x.yaml"),
+		"a/n/deep/x.yaml":      header("a/n/deep/x.yaml"),
 		"UPPER/x.yaml":         header("UPPER/x.yaml"),
 		"a/crd.yaml":           headerOf("crd generate", "a/crd.yaml"),
 		"a/inside.yaml":        "kind: ConfigMap\ndata:\n  x: |\n    " + header("a/inside.yaml"),

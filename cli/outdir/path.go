@@ -34,6 +34,15 @@ func Path(group, kind, namespace, name string) string {
 	return dir + "/" + file(group, strings.ToLower(kind), name)
 }
 
+// In returns a path for a cluster: in a directory with the name of the cluster, or the path itself
+// for "". The name must be a DNS label.
+func In(cluster, path string) string {
+	if cluster == "" {
+		return path
+	}
+	return directory(cluster) + "/" + path
+}
+
 // directory returns the directory of a namespace.
 func directory(namespace string) string {
 	s := encode(namespace, "")
@@ -116,12 +125,21 @@ func shorten(s, extension string) string {
 	return s[:maxComponent-len(sum)-len(extension)] + sum + extension
 }
 
-// valid reports whether a path has the form of a result of Path. Files with other paths
+// maxDirs is the largest number of directories above a file: that of a cluster, and that of a
+// namespace.
+const maxDirs = 2
+
+// valid reports whether a path has the form of a result of Path or In. Files with other paths
 // are neither written nor removed.
 func valid(path string) bool {
-	dir, name, ok := strings.Cut(path, "/")
-	base, yaml := strings.CutSuffix(name, extension)
-	return ok && yaml && validComponent(dir) && validComponent(base)
+	base, yaml := strings.CutSuffix(path, extension)
+	parts := strings.Split(base, "/")
+	for _, part := range parts {
+		if !validComponent(part) {
+			return false
+		}
+	}
+	return yaml && 1 < len(parts) && len(parts) <= maxDirs+1
 }
 
 // validComponent reports whether s can be one component of a result of Path. A leading

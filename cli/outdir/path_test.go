@@ -81,7 +81,7 @@ func FuzzPath(f *testing.F) {
 
 func TestValidRejects(t *testing.T) {
 	for _, path := range []string{
-		"", ".", "/", "a", "a.yaml", "/etc/passwd.yaml", "../a.yaml", "a/../b.yaml", "a/b/c.yaml", "./a.yaml", "a/.yaml",
+		"", ".", "/", "a", "a.yaml", "/etc/passwd.yaml", "../a.yaml", "a/../b.yaml", "a/b/c/d.yaml", "./a.yaml", "a/.yaml",
 		"a//b.yaml", `a\b.yaml`, `a/..\b.yaml`, "a/b.json", "a/b.yml", "a/b", "C:/b.yaml", "a/b:c.yaml", "a/b.yaml ", " a/b.yaml",
 		".git/b.yaml", "a/.b.yaml", "A/b.yaml", "a/é.yaml", "a/b\x00.yaml", "a/" + strings.Repeat("b", 256) + ".yaml",
 	} {

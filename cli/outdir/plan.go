@@ -114,19 +114,24 @@ func exposed(info fs.FileInfo) bool {
 }
 
 // stat describes the regular file at a path. It returns nil if nothing exists there,
-// and an error if the path is not a regular file or its parent is not a directory.
+// and an error if the path is not a regular file or something above it is not a directory.
 func (r *run) stat(file string) (fs.FileInfo, error) {
-	dir := path.Dir(file)
-	info, err := r.root.Lstat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, r.fail(dir, "reading", err)
-	case !info.IsDir():
-		return nil, r.fail(dir, "writing below it", errors.New("not a directory"))
+	for i, c := range file {
+		if c != '/' {
+			continue
+		}
+		dir := file[:i]
+		info, err := r.root.Lstat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, r.fail(dir, "reading", err)
+		case !info.IsDir():
+			return nil, r.fail(dir, "writing below it", errors.New("not a directory"))
+		}
 	}
-	info, err = r.root.Lstat(file)
+	info, err := r.root.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -162,8 +167,14 @@ func (r *run) probe(p plan) error {
 		dirs[path.Dir(file)] = true
 	}
 	for _, dir := range dirs.sorted() {
-		if _, err := r.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-			continue // will be created
+		for {
+			if _, err := r.root.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			dir = path.Dir(dir) // the other one will be created below it
+		}
+		if dir == "." {
+			continue // files are staged there
 		}
 		name := dir + "/" + probeName
 		if err := r.change("writing below it", dir, func() error { return r.root.Mkdir(name, 0o755) }); err != nil {

@@ -1,5 +1,5 @@
-// Package outdir writes rendered objects into a directory, one file per object. It
-// writes all of them or none.
+// Package outdir writes rendered objects into a directory, one file per object, or into a
+// directory for each of several clusters below it. It writes all of them or none.
 //
 // [Write] is the entry point. [Path] returns the file of an object, and [Check]
 // finds out what Write would change.
@@ -27,6 +27,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 )
 
 // ErrEmpty is returned by Write if it would prune everything, probably by mistake.
@@ -34,7 +35,7 @@ var ErrEmpty = errors.New("nothing was rendered, so everything would be pruned")
 
 // File is one file to write.
 type File struct {
-	// Path must be a result of [Path].
+	// Path must be a result of [Path] or [In].
 	Path string
 	// Source names the object and its origin in errors.
 	Source string
@@ -162,7 +163,7 @@ func (r *run) open(create bool) error {
 
 // sweep removes the temporary files of this run and of killed ones.
 func (r *run) sweep() error {
-	for _, pattern := range []string{stagePrefix + "*", "*/" + probeName} {
+	for _, pattern := range []string{stagePrefix + "*", "*/" + probeName, "*/*/" + probeName} {
 		names, err := fs.Glob(r.root.FS(), pattern)
 		if err != nil {
 			return r.fail("", "reading", err)
@@ -192,9 +193,11 @@ func (r *run) execute(p plan) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		emptied[path.Dir(file)] = true
+		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+			emptied[dir] = true
+		}
 	}
-	for _, dir := range emptied.sorted() {
+	for _, dir := range slices.Backward(emptied.sorted()) {
 		if err := r.step("removing " + dir); err != nil {
 			return err
 		}
@@ -209,7 +212,7 @@ func (r *run) execute(p plan) error {
 func (r *run) moveIntoPlace(staged, file string) error {
 	dir := path.Dir(file)
 	if _, err := r.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		if err := r.change("making it", dir, func() error { return r.root.Mkdir(dir, 0o755) }); err != nil {
+		if err := r.change("making it", dir, func() error { return r.root.MkdirAll(dir, 0o755) }); err != nil {
 			return err
 		}
 	}

@@ -161,6 +161,28 @@ func TestRuns(t *testing.T) {
 	wantTree(t, dir, mine)
 }
 
+// TestClusters checks the directories of clusters: one that is gone is pruned as a whole, and a
+// link in its place is not followed.
+func TestClusters(t *testing.T) {
+	if got := In("con", "a/x.yaml"); got != "%63on/a/x.yaml" || In("", "a/x.yaml") != "a/x.yaml" {
+		t.Errorf("a cluster with the name of a device: %s", got)
+	}
+	dir := output(t)
+	both := files{In("eu-1", "a/x.yaml"): "1", In("eu-2", "a/x.yaml"): "1", In("eu-2", "b/x.yaml"): "1"}
+	mustWrite(t, dir, both, Options{})
+	wantTree(t, dir, written(files{"eu-1/a/x.yaml": "1", "eu-2/a/x.yaml": "1", "eu-2/b/x.yaml": "1"}))
+	mustWrite(t, dir, files{"eu-1/a/x.yaml": "1"}, Options{Prune: true})
+	wantTree(t, dir, written(files{"eu-1/a/x.yaml": "1"}))
+	if _, err := os.Stat(filepath.Join(dir, "eu-2")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory of a cluster that is gone: %v", err)
+	}
+	symlink(t, "eu-1", filepath.Join(dir, "eu-3"))
+	wantError(t, write(dir, files{"eu-3/a/x.yaml": "2"}, Options{Prune: true}, nil), "eu-3: writing below it: not a directory")
+	wantTree(t, dir, join(files{"eu-3": "-> eu-1"}, written(files{"eu-1/a/x.yaml": "1"})))
+	put(t, dir, files{"eu-4": "mine"})
+	wantError(t, write(dir, files{"eu-4/a/x.yaml": "2"}, Options{}, nil), "eu-4: writing below it: not a directory")
+}
+
 // TestCheck compares Check with what Write changes, and checks that it changes
 // nothing itself.
 func TestCheck(t *testing.T) {

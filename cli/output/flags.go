@@ -56,6 +56,9 @@ func (f *ObjectFlags) Validate() error {
 	return nil
 }
 
+// HasDir reports whether objects are written to a directory.
+func (f *ObjectFlags) HasDir() bool { return f.outputDir != "" }
+
 // Room returns what writing the directory needs.
 func (f *ObjectFlags) Room() confine.Room {
 	if f.outputDir == "" || f.check {

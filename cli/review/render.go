@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/generate"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/outdir"
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/internal/problem"
@@ -51,7 +52,13 @@ With --output-dir, each file begins with a comment that marks it as written by t
 command. Only such files are overwritten or, with --prune, removed. If a change of the
 module changes nothing but the digest of the module in a graph, its file stays as it is.
 With --check nothing is written: files that are out of date are listed, and the exit
-code is 1.`,
+code is 1.
+
+With --for-each, each instance is rendered once for each cluster of a file, into a directory
+with the name of the cluster below --output-dir. The values of the cluster fill in fields of
+spec that the instance doesn't set. The annotation pequod.io/clusters of an instance is a
+label selector: the instance is rendered for the clusters that it selects. With --prune, the
+files of clusters that are gone are removed.`,
 		Example: `  # Render one instance with an embedded module
   pequod render -f app.yaml
 
@@ -59,11 +66,15 @@ code is 1.`,
   pequod render -f apps/ --output-dir graphs --prune --check
 
   # Render a directory of instances to a directory of manifests for Argo CD
-  pequod render -f apps/ -p platforms/ --format resources --annotate argocd --output-dir out --prune`,
+  pequod render -f apps/ -p platforms/ --format resources --annotate argocd --output-dir out --prune
+
+  # Render each instance for each cluster of a file, to deploy/NAME
+  pequod render -f apps/ --for-each clusters.yaml --output-dir deploy --prune`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
+	o.AddForEach(cmd)
 	o.ObjectFlags.AddFlags(cmd)
 	o.SchemaFlags.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.validates, "validate", false, "check rendered objects against the schemas of Kubernetes and of --crd")
@@ -113,6 +124,7 @@ func (o *renderOptions) render(ctx context.Context, env command.Env) (input.Chec
 	// The callback runs on one goroutine, in the order of the input.
 	sum, err := input.RenderAll(ctx, env, &o.RenderFlags, objects, func(r input.Rendered[[]output.Object]) error {
 		for _, obj := range r.Value {
+			obj.Path = outdir.In(r.Instance.Cluster, obj.Path)
 			w.Add(obj, r.Instance.Pos())
 		}
 		return nil
@@ -150,6 +162,9 @@ func (o *renderOptions) validate() error {
 	}
 	if len(o.Crds) > 0 && !o.validates {
 		return fmt.Errorf("--crd requires --validate")
+	}
+	if len(o.ForEach) > 0 && !o.HasDir() {
+		return fmt.Errorf("--for-each requires --output-dir, which gets a directory for each cluster")
 	}
 	return o.ObjectFlags.Validate()
 }

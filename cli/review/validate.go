@@ -45,6 +45,7 @@ cannot be loaded. Their files are relative to the root of the git repository.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
+	o.AddForEach(cmd)
 	o.ConfineFlags.AddFlags(cmd)
 	command.Choice(cmd, &o.output, "output", "o", "text", report.Formats(), "output format: "+strings.Join(report.Formats(), ", "))
 	return cmd

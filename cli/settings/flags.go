@@ -13,7 +13,7 @@ import (
 // is refused until a change of this list allows it.
 var repositoryFlags = []string{
 	// Input.
-	"against", "crd", "crds", "filename", "namespace", "platform", "policy", "rbac", "recursive", "resource", "selector", "transforms", "validate",
+	"against", "crd", "crds", "filename", "for-each", "namespace", "platform", "policy", "rbac", "recursive", "resource", "selector", "transforms", "validate",
 	// Output.
 	"annotate", "batches", "coverage", "dir", "format", "impact", "layout", "max-size", "output", "output-dir", "prune",
 	// The course of a run, as far as it is harmless.
@@ -26,7 +26,7 @@ var repositoryFlags = []string{
 // from the environment are relative to the working directory, as on the command
 // line.
 var pathFlags = []string{
-	"against", "cache-dir", "certificate-authority", "client-certificate", "client-key", "crd", "dir", "filename", "key", "kubeconfig",
+	"against", "cache-dir", "certificate-authority", "client-certificate", "client-key", "crd", "dir", "filename", "for-each", "key", "kubeconfig",
 	"output-dir", "platform", "policy", "registry-ca-file", "sign-key", "trusted-root",
 }
 

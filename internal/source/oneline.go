@@ -1,7 +1,6 @@
 package source
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,13 +49,4 @@ func Clip(s string, limit int) string {
 		return string(r[:limit]) + "…"
 	}
 	return s
-}
-
-// Count returns a number with its noun, such as "1 instance" or "3 instances".
-// The noun must form its plural with an s.
-func Count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
 }

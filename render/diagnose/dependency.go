@@ -51,7 +51,7 @@ func (x *dependencyIndex) of(root cue.Value, name string, schema cue.Value) []de
 			x.addFile(f)
 		}
 	}
-	known := fieldNames(schema)
+	known := FieldNames(schema)
 	return filter((*x)[name], func(dep dependency) bool {
 		return len(dep.siblings) == 0 || slices.ContainsFunc(dep.siblings, func(n string) bool { return slices.Contains(known, n) })
 	})

@@ -149,9 +149,9 @@ func namesOf(v cue.Value, keep func(*cue.Iterator) bool) (names []string) {
 	return names
 }
 
-// fieldNames returns the names of the fields that a schema declares, optional
+// FieldNames returns the names of the fields that a schema declares, optional
 // fields and those of all alternatives included.
-func fieldNames(schema cue.Value) (names []string) {
+func FieldNames(schema cue.Value) (names []string) {
 	for _, v := range alternatives(schema) {
 		names = append(names, namesOf(v, func(*cue.Iterator) bool { return true })...)
 	}
@@ -159,7 +159,7 @@ func fieldNames(schema cue.Value) (names []string) {
 }
 
 // declares reports whether a schema declares a field by name.
-func declares(v cue.Value, name string) bool { return slices.Contains(fieldNames(v), name) }
+func declares(v cue.Value, name string) bool { return slices.Contains(FieldNames(v), name) }
 
 // keyPatterns returns the patterns that the keys of a map must match, sorted.
 func keyPatterns(schema cue.Value) []string {

@@ -110,7 +110,7 @@ func (d *diagnosis) narrowByDiscriminators(loc location, s *ast.StructLit, union
 // message, and the fields are reported like any unknown field.
 func (b *branch) exclude(chosen cue.Value, all []cue.Value, s *ast.StructLit) {
 	for _, v := range all {
-		for _, name := range fieldNames(v) {
+		for _, name := range FieldNames(v) {
 			if !declares(chosen, name) {
 				b.excluded.names = append(b.excluded.names, name)
 			}
@@ -137,7 +137,7 @@ func (b *branch) exclude(chosen cue.Value, all []cue.Value, s *ast.StructLit) {
 func (d *diagnosis) addNoBranch(loc location, s *ast.StructLit, union cue.Value, branches []cue.Value, name string, values []cue.Value) bool {
 	var known []string
 	for _, v := range branches {
-		known = append(known, fieldNames(v)...)
+		known = append(known, FieldNames(v)...)
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
@@ -167,7 +167,7 @@ func (d *diagnosis) addNoBranch(loc location, s *ast.StructLit, union cue.Value,
 // the same, and those values. It prefers a field that the instance has and
 // that rules out a branch.
 func discriminator(branches []cue.Value, s *ast.StructLit) (found string, values []cue.Value) {
-	for _, name := range fieldNames(branches[0]) {
+	for _, name := range FieldNames(branches[0]) {
 		f := cuesyntax.Field(s, name)
 		if found != "" && f == nil {
 			continue
@@ -209,7 +209,7 @@ func admitsLiteral(b cue.Value, f *ast.Field) bool {
 func mostLike(branches []cue.Value, s *ast.StructLit) (best cue.Value, certain bool) {
 	scores := make([]int, len(branches))
 	for i, b := range branches {
-		names := fieldNames(b)
+		names := FieldNames(b)
 		for _, f := range cuesyntax.Fields(s) {
 			scores[i] += likeness(b, names, cuesyntax.LabelName(f.Label), f.Value)
 		}

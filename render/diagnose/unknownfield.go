@@ -66,8 +66,8 @@ func (d *diagnosis) addUnknownFields(loc location, schema cue.Value, unknown []*
 // those of its schema, and those that guards add for what the instance gives.
 // context is the struct evaluated with its valid fields.
 func knownNames(schema, context cue.Value, s *ast.StructLit) []string {
-	names := fieldNames(schema)
-	for _, name := range fieldNames(context) {
+	names := FieldNames(schema)
+	for _, name := range FieldNames(context) {
 		if cuesyntax.Field(s, name) == nil {
 			names = append(names, name)
 		}
