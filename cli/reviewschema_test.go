@@ -79,6 +79,27 @@ func TestDiffSchema(t *testing.T) {
 	}
 }
 
+// TestFleetSchema checks that the published schema describes every field of a report about several
+// clusters.
+func TestFleetSchema(t *testing.T) {
+	a, err := txtar.ParseFile(filepath.Join("testdata", "script", "for_each_review.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == "json.txt" })
+	if i < 0 {
+		t.Fatal("no json.txt")
+	}
+	if err := reviewSchema(t, true)("json.txt", a.Files[i].Data); err != nil {
+		t.Error(err)
+	}
+	for _, field := range []string{"\n  \"clusters\": [", "\n          \"cluster\": ", "\n      \"cluster\": "} {
+		if !bytes.Contains(a.Files[i].Data, []byte(field)) {
+			t.Errorf("no %s", field)
+		}
+	}
+}
+
 // TestReviewSchema checks that the published schema describes every field of the reports, and
 // that the reports satisfy it.
 func TestReviewSchema(t *testing.T) {

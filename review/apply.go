@@ -19,14 +19,14 @@ func NewApply(base Side, head Tree, removed []Unit, d objectdiff.Diff, consequen
 	graphs := map[string]*pair{}
 	for _, p := range pairs {
 		g := cmp.Or(p.head, p.base).Graph
-		graphs[g.Namespace+"/"+g.Name] = p
+		graphs[g.Namespace+"/"+g.Name], p.consequences = p, consequences
 	}
 	for _, o := range d.Objects {
 		if p := graphs[o.Graph()]; p != nil {
 			p.changed.Objects = append(p.changed.Objects, o)
 		}
 	}
-	r.addInstances(pairs, consequences)
+	r.addInstances(pairs)
 	r.group()
 	r.findDangers()
 	return r

@@ -19,22 +19,48 @@ type pair struct {
 	// was and is are the objects of both sides.
 	was, is []objectdiff.Object
 	changed objectdiff.Diff
+	// consequences are those of all objects of the cluster.
+	consequences map[objectdiff.Key][]forecast.Consequence
 }
 
 // New compares two sides. The result depends only on the trees, not on their order. An
 // error means that a graph has an object that can't be read, which rendering excludes.
 //
-// All objects of a side are compared at once, and not those of each instance alone: an
+// All objects of a cluster are compared at once, and not those of each instance alone: an
 // object that moves from one instance to another is handed over and not removed, and a
 // selector may match Pods of another instance.
 func New(base, head Tree, inputs []Input) (*Report, error) {
-	r := &Report{Base: base.Side, Head: head.Side, Inputs: inputs}
+	r := &Report{Base: base.Side, Head: head.Side, Inputs: inputs, Clusters: slices.Concat(base.Clusters, head.Clusters)}
+	slices.Sort(r.Clusters)
+	r.Clusters = slices.Compact(r.Clusters)
 	pairs := pairUnits(&base, &head)
 	known, unknown := r.separate(pairs, &base, &head)
+	var all objectdiff.Diff
+	for _, cluster := range slices.Concat([]string{""}, r.Clusters) {
+		d, err := compare(of(cluster, known), of(cluster, unknown))
+		if err != nil {
+			return nil, err
+		}
+		all.Objects = append(all.Objects, d.Objects...)
+	}
+	r.Plan = all.Plan()
+	r.addInstances(known)
+	r.group()
+	r.findDangers()
+	return r, nil
+}
+
+// of returns the pairs of a cluster.
+func of(cluster string, pairs []*pair) []*pair {
+	return slices.DeleteFunc(slices.Clone(pairs), func(p *pair) bool { return p.key.cluster != cluster })
+}
+
+// compare compares the objects of one cluster, and gives its pairs their changes.
+func compare(known, unknown []*pair) (objectdiff.Diff, error) {
 	var before, after []objectdiff.Object
 	for _, p := range known {
 		if err := p.read(); err != nil {
-			return nil, err
+			return objectdiff.Diff{}, err
 		}
 		before, after = append(before, p.was...), append(after, p.is...)
 	}
@@ -43,17 +69,17 @@ func New(base, head Tree, inputs []Input) (*Report, error) {
 	for _, p := range unknown {
 		objects, err := p.certain()
 		if err != nil {
-			return nil, err
+			return objectdiff.Diff{}, err
 		}
 		before, after = append(before, objects...), append(after, objects...)
 	}
 	d := objectdiff.Compare(before, after)
-	r.Plan = d.Plan()
 	assign(known, d)
-	r.addInstances(known, forecast.Of(d, before, after))
-	r.group()
-	r.findDangers()
-	return r, nil
+	consequences := forecast.Of(d, before, after)
+	for _, p := range known {
+		p.consequences = consequences
+	}
+	return d, nil
 }
 
 // pairUnits returns the units of both sides in the order of a report.
@@ -85,7 +111,7 @@ func joinUnknown(all map[unitKey]*pair) {
 			continue
 		}
 		for k, other := range all {
-			if k.namespace == "" || k.group != key.group || k.kind != key.kind || k.name != key.name {
+			if k.namespace == "" || k.group != key.group || k.kind != key.kind || k.name != key.name || k.cluster != key.cluster {
 				continue
 			}
 			u := cmp.Or(p.base, p.head)
@@ -177,7 +203,7 @@ func assign(pairs []*pair, d objectdiff.Diff) {
 }
 
 // addInstances adds the pairs that change to the report, and counts the others.
-func (r *Report) addInstances(pairs []*pair, consequences map[objectdiff.Key][]forecast.Consequence) {
+func (r *Report) addInstances(pairs []*pair) {
 	for _, p := range pairs {
 		in := Instance{Action: objectdiff.Modify, Base: p.base, Head: p.head}
 		from := p.head
@@ -203,7 +229,7 @@ func (r *Report) addInstances(pairs []*pair, consequences map[objectdiff.Key][]f
 		}
 		nodes := p.nodes()
 		for _, o := range p.changed.Objects {
-			in.Objects = append(in.Objects, Object{ObjectDiff: o, Consequences: consequences[o.Key], Node: nodes[o.Key], Module: p.module(nodes[o.Key], o.Action)})
+			in.Objects = append(in.Objects, Object{ObjectDiff: o, Consequences: p.consequences[o.Key], Node: nodes[o.Key], Module: p.module(nodes[o.Key], o.Action)})
 		}
 		r.Instances = append(r.Instances, in)
 	}

@@ -34,6 +34,7 @@ func (r *Report) findDangers() {
 				all = append(all, dangersOf(&r.Instances[i].Objects[k], i)...)
 			}
 			for _, d := range foldRenames(all) {
+				d.Cluster = r.Instances[i].Cluster
 				id := key{group: n, rule: d.Rule, path: d.Path, kind: d.Object.Kind}
 				times[id]++
 				id.nth = times[id]

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // group fills in r.Groups: the instances that change alike. The instances must be there.
@@ -52,3 +53,28 @@ func (in *Instance) diff() objectdiff.Diff {
 
 // Shown returns the instance of a group whose changes stand for all of them.
 func (r *Report) Shown(g Group) *Instance { return &r.Instances[g.Instances[0]] }
+
+// Listed is an instance of a group, which stands for the same document in all of its clusters.
+type Listed struct {
+	*Instance
+	// Clusters are the names of the clusters, or nil, and Where tells them, after a space.
+	Clusters []string
+	Where    string
+}
+
+// Listed returns the instances of a group, each of them once.
+func (r *Report) Listed(g Group) []Listed {
+	var all []Listed
+	for _, i := range g.Instances {
+		in := &r.Instances[i]
+		last := len(all) - 1
+		if last < 0 || in.name() != all[last].name() || in.At != all[last].At {
+			all, last = append(all, Listed{Instance: in}), last+1
+		}
+		if l := &all[last]; in.Cluster != "" {
+			l.Clusters = append(l.Clusters, in.Cluster)
+			l.Where = " " + source.InClusters(l.Clusters, r.Clusters)
+		}
+	}
+	return all
+}

@@ -30,6 +30,7 @@ type JSON struct {
 	Dangers    []JSONDanger            `json:"dangers"`
 	Inputs     []Input                 `json:"inputs"`
 	Groups     []JSONGroup             `json:"groups"`
+	Clusters   []string                `json:"clusters,omitempty"`
 	Link       string                  `json:"link,omitempty"`
 }
 
@@ -65,6 +66,7 @@ type JSONDanger struct {
 	Rule       string      `json:"rule"`
 	Conditions []Condition `json:"conditions,omitempty"`
 	Object     string      `json:"object"`
+	Cluster    string      `json:"cluster,omitempty"`
 	Path       string      `json:"path,omitempty"`
 	Message    string      `json:"message"`
 	// Group is the index of the group in which all instances have the danger, or -1 for
@@ -118,7 +120,7 @@ func WriteJSON(w io.Writer, r *Report) error { return jsonvalue.Write(w, r.JSON(
 // JSON returns the JSON form of the report. Its lists are never nil.
 func (r *Report) JSON() JSON {
 	out := JSON{
-		Version: "v1", Verdict: r.Verdict(), Base: r.Base, Head: r.Head, Counts: r.Counts, Plan: r.Plan, Link: r.Link,
+		Version: "v1", Verdict: r.Verdict(), Base: r.Base, Head: r.Head, Counts: r.Counts, Plan: r.Plan, Clusters: r.Clusters, Link: r.Link,
 		Effects: r.Effects(), Conditions: map[Condition]int{}, Inputs: append([]Input{}, r.Inputs...),
 		Unknown: []JSONUnknown{}, Dangers: []JSONDanger{}, Groups: []JSONGroup{},
 	}
@@ -137,7 +139,7 @@ func (r *Report) JSON() JSON {
 			group = r.Instances[d.Instance].Group
 		}
 		out.Dangers = append(out.Dangers, JSONDanger{
-			Rule: d.Rule, Conditions: d.Conditions, Object: d.Object.String(), Path: d.Path, Message: d.Message,
+			Rule: d.Rule, Conditions: d.Conditions, Object: d.Object.String(), Cluster: d.Cluster, Path: d.Path, Message: d.Message,
 			Group: group, Others: d.Others,
 		})
 	}

@@ -75,9 +75,12 @@ func (d Danger) Text() string {
 	return d.Path + ": " + d.Message
 }
 
+// Subject returns the object with its cluster.
+func (d Danger) Subject() string { return d.Object.String() + inCluster(d.Cluster) }
+
 // String returns the danger on one line, without markup.
 func (d Danger) String() string {
-	text := d.Object.String() + ": " + d.Text()
+	text := d.Subject() + ": " + d.Text()
 	if d.Others > 0 {
 		text += fmt.Sprintf(" (and in %s)", source.Count(d.Others, "other instance"))
 	}
@@ -139,9 +142,9 @@ func (f Field) Suffix() string {
 func (r *Report) Note(g Group) string {
 	switch {
 	case g.ValuesDiffer:
-		return "The values differ between instances; those of " + r.Shown(g).name() + " are shown."
+		return "The values differ between instances; those of " + r.Shown(g).name() + inCluster(r.Shown(g).Cluster) + " are shown."
 	case len(g.Instances) > 1:
-		return "The changes of " + r.Shown(g).name() + " are shown."
+		return "The changes of " + r.Shown(g).name() + inCluster(r.Shown(g).Cluster) + " are shown."
 	}
 	return ""
 }

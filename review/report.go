@@ -45,6 +45,10 @@ type Report struct {
 	Groups []Group
 	// Instances are those that change, in the order of namespaces, kinds and names.
 	Instances []Instance
+	// Clusters are the names of the clusters that the instances of either side are rendered for,
+	// sorted. Without any, an instance has no cluster. An instance counts once for each of its
+	// clusters.
+	Clusters []string
 	// Stale is set if the head has committed output that isn't what its files render.
 	Stale *StaleOutput
 	// Live is set if a cluster refined the report.
@@ -182,6 +186,8 @@ type Danger struct {
 	Others int
 	// Instance is the index of the instance in [Report.Instances], or -1 for committed output.
 	Instance int
+	// Cluster is that of the instance.
+	Cluster string
 }
 
 // Input is a changed input of rendering.

@@ -20,23 +20,33 @@ const maxTitleValue = 60
 //	image web 1.4.0 → 1.5.0 in 12 instances of WebService
 //	replicas 2 → 3 and 1 more field in WebService shop/web
 //	WebService shop/search is added
+//	replicas 2 → 3 in WebService shop/web in 40 of 42 clusters (not eu-1, eu-2)
 func (r *Report) title(g Group) string {
-	in := r.Shown(g)
-	subject := in.name()
-	if n := len(g.Instances); n > 1 {
-		subject = source.Count(n, "instance") + " of " + in.Kind
+	in, listed := r.Shown(g), r.Listed(g)
+	subject, is := in.name(), " is "
+	if n := len(listed); n > 1 {
+		subject, is = source.Count(n, "instance")+" of "+in.Kind, " are "
 	}
-	is := " is "
-	if len(g.Instances) > 1 {
-		is = " are "
-	}
+	where := r.where(listed)
 	switch in.Action {
 	case objectdiff.Add:
-		return subject + is + "added"
+		return subject + is + "added" + where
 	case objectdiff.Remove:
-		return subject + is + "removed"
+		return subject + is + "removed" + where
 	}
-	return in.summary(g.ValuesDiffer) + " in " + subject
+	return in.summary(g.ValuesDiffer) + " in " + subject + where
+}
+
+// where tells the clusters of the instances of a group, after a space. It is "" without clusters.
+func (r *Report) where(listed []Listed) string {
+	most := 0
+	for _, l := range listed {
+		most = max(most, len(l.Clusters))
+	}
+	if slices.ContainsFunc(listed, func(l Listed) bool { return l.Where != listed[0].Where }) {
+		return fmt.Sprintf(" in up to %d of %d clusters", most, len(r.Clusters))
+	}
+	return listed[0].Where
 }
 
 // name returns the instance without its file, such as "WebService shop/web".

@@ -17,6 +17,8 @@ type Tree struct {
 	// Failures are the reasons for which parts of the side are missing, such as a module
 	// that can't be loaded. The units that they concern have problems as well.
 	Failures []Failure
+	// Clusters are the names of the clusters that the instances are rendered for, or nil.
+	Clusters []string
 }
 
 // Unit is an instance, a ResourceGraph or a plain object on one side.
@@ -62,19 +64,22 @@ func (f *Failure) concerns(u *Unit) bool {
 }
 
 // unitKey identifies a unit on both sides.
-type unitKey struct{ group, kind, namespace, name string }
+type unitKey struct{ group, kind, namespace, name, cluster string }
 
-func (u *Unit) key() unitKey { return unitKey{u.APIGroup, u.Kind, u.Namespace, u.Name} }
+// String returns the unit for messages, such as "WebService shop/web in cluster eu-1".
+func (u *Unit) String() string { return u.key().String() }
+
+func (u *Unit) key() unitKey { return unitKey{u.APIGroup, u.Kind, u.Namespace, u.Name, u.Cluster} }
 
 // compare orders keys as a report lists instances.
 func (k unitKey) compare(l unitKey) int {
 	return cmp.Or(cmp.Compare(k.namespace, l.namespace), cmp.Compare(k.kind, l.kind),
-		cmp.Compare(k.group, l.group), cmp.Compare(k.name, l.name))
+		cmp.Compare(k.group, l.group), cmp.Compare(k.name, l.name), cmp.Compare(k.cluster, l.cluster))
 }
 
-// name returns the unit for messages, such as "WebService shop/web".
+// String returns the unit for messages, such as "WebService shop/web".
 func (k unitKey) String() string {
-	return objectdiff.Key{Kind: k.kind, Namespace: k.namespace, Name: k.name}.String()
+	return objectdiff.Key{Kind: k.kind, Namespace: k.namespace, Name: k.name}.String() + inCluster(k.cluster)
 }
 
 // objects returns the objects of a unit.
@@ -87,3 +92,11 @@ func (u *Unit) objects() ([]objectdiff.Object, error) {
 
 // unknown reports whether the unit has no answer.
 func (u *Unit) unknown() bool { return u != nil && u.Problems.Failed() }
+
+// inCluster follows the name of something in one of several clusters.
+func inCluster(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " in cluster " + name
+}

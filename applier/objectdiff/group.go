@@ -9,11 +9,13 @@ import (
 
 // Instance identifies an instance whose objects change. Namespace is empty for an
 // instance of a cluster-scoped kind. File is the path of its manifest, as
-// messages show it.
+// messages show it. Cluster is the name of the cluster that it was rendered for, if there are
+// several.
 type Instance struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
+	Cluster   string `json:"cluster,omitempty"`
 	File      string `json:"file"`
 	// Graph is the name of the graph that the instance is rendered to. It only serves
 	// to recognize the name in changes.

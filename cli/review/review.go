@@ -73,6 +73,9 @@ unknown; it is never shown as unchanged. Then come refused changes and other dan
 changed modules, policies and settings, and the changes. Instances that change alike are
 one group, whose first instance stands for all. The values of Secrets are masked.
 
+With --for-each, both sides are rendered once for each cluster of their files, as render
+does. The same change in many clusters is one group, which tells the clusters.
+
 With --live, the changed graphs are also planned in the cluster of the kubeconfig, as
 diff does: the API server checks every object in a dry run, and the report tells what it
 refuses, how many Pods run, which drift is overwritten, and which objects don't exist or
@@ -109,6 +112,7 @@ such a condition. A base that can't be rendered is no error.`,
 // addFlags registers the flags with cmd.
 func (o *reviewOptions) addFlags(cmd *cobra.Command) {
 	o.RenderFlags.AddFlags(cmd)
+	o.AddForEach(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
 	o.ConfineFlags.AddFlags(cmd)
 	fl := cmd.Flags()
@@ -144,6 +148,9 @@ func (o *reviewOptions) validate() error {
 	}
 	if o.tool != "" && o.baseOutput != "" {
 		return errors.New("--tool renders the base, and --base-output replaces that; specify one of them")
+	}
+	if len(o.ForEach) > 0 && (o.tool != "" || o.live) {
+		return errors.New("--for-each renders for many clusters: --live asks a single one, and --tool renders for none; leave them out")
 	}
 	if o.maxSize < 0 {
 		return errors.New("--max-size: must not be negative")

@@ -156,6 +156,7 @@ func (o *reviewOptions) flagsOf(cmd *cobra.Command, env command.Env, checkout *s
 		fill   func(path string) error
 	}{
 		{&other.Filenames, func(path string) error { return checkout.FillInput(path, recursive) }},
+		{&other.ForEach, func(path string) error { return checkout.FillInput(path, true) }},
 		{&other.Platforms, checkout.Fill},
 		{&other.Policies, checkout.Fill},
 	} {

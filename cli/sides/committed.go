@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -26,6 +27,8 @@ type committed struct {
 	at   problem.Position
 	path string
 	used bool
+	// cluster is the first directory of the path, if there are clusters.
+	cluster string
 }
 
 // UseOutput makes the committed graphs in a directory stand for the instances of the side,
@@ -73,17 +76,17 @@ func (s *Side) CheckOutput(ctx context.Context, dir string, base *Side) *review.
 	}
 	byName := map[string]*committed{}
 	for _, g := range graphs {
-		byName[g.Namespace+"/"+g.Name] = g
+		byName[g.cluster+"/"+g.Namespace+"/"+g.Name] = g
 	}
 	add := func(u *review.Unit) {
-		stale.Instances = append(stale.Instances, objectdiff.Key{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name}.String())
+		stale.Instances = append(stale.Instances, u.String())
 	}
 	for i := range s.Units {
 		u := &s.Units[i]
 		if u.Graph == nil || u.Kind == "ResourceGraph" {
 			continue
 		}
-		g := byName[u.Graph.Namespace+"/"+u.Graph.Name]
+		g := byName[u.Cluster+"/"+u.Graph.Namespace+"/"+u.Graph.Name]
 		if g == nil {
 			add(u)
 			continue
@@ -110,7 +113,7 @@ func (s *Side) CheckOutput(ctx context.Context, dir string, base *Side) *review.
 // has reports whether the side has an instance of the other side, rendered or not.
 func (s *Side) has(u *review.Unit) bool {
 	return slices.ContainsFunc(s.Units, func(o review.Unit) bool {
-		return o.APIGroup == u.APIGroup && o.Kind == u.Kind && o.Name == u.Name && (o.Namespace == "" || u.Namespace == "" || o.Namespace == u.Namespace)
+		return o.APIGroup == u.APIGroup && o.Kind == u.Kind && o.Name == u.Name && o.Cluster == u.Cluster && (o.Namespace == "" || u.Namespace == "" || o.Namespace == u.Namespace)
 	})
 }
 
@@ -164,7 +167,11 @@ func (s *Side) readOutput(ctx context.Context, dir string) ([]*committed, error)
 			if err := doc.Decode(rg); err != nil {
 				return nil, errors.New(doc.Problem(err).Error())
 			}
-			graphs = append(graphs, &committed{ResourceGraph: rg, at: doc.Start(), path: s.Checkout.Relative(name)})
+			g := &committed{ResourceGraph: rg, at: doc.Start(), path: s.Checkout.Relative(name)}
+			if rel, err := filepath.Rel(path, name); err == nil && len(s.clusters) > 0 {
+				g.cluster, _, _ = strings.Cut(filepath.ToSlash(rel), "/")
+			}
+			graphs = append(graphs, g)
 		}
 	}
 	return graphs, nil
@@ -177,14 +184,14 @@ func (g *committed) source() schema.GroupKind {
 
 // isOf reports whether the graph was rendered from an instance.
 func (g *committed) isOf(u *review.Unit) bool {
-	return g.source() == (schema.GroupKind{Group: u.APIGroup, Kind: u.Kind}) && g.Spec.SourceRef.Name == u.Name &&
+	return g.source() == (schema.GroupKind{Group: u.APIGroup, Kind: u.Kind}) && g.Spec.SourceRef.Name == u.Name && g.cluster == u.Cluster &&
 		(u.Namespace == "" || u.Namespace == g.Namespace)
 }
 
 // unit returns the instance of a graph whose document is not among the files.
 func (g *committed) unit() review.Unit {
 	kind := g.source()
-	in := objectdiff.Instance{Kind: kind.Kind, Namespace: g.Namespace, Name: g.Spec.SourceRef.Name, File: g.at.File, Graph: g.Name}
+	in := objectdiff.Instance{Kind: kind.Kind, Namespace: g.Namespace, Name: g.Spec.SourceRef.Name, Cluster: g.cluster, File: g.at.File, Graph: g.Name}
 	return review.Unit{Instance: in, APIGroup: kind.Group, Path: g.path, At: g.at, Graph: g.ResourceGraph}
 }
 

@@ -46,7 +46,7 @@ func (s *Side) questions(r *review.Report, isBase bool) []question {
 		if u == nil {
 			continue
 		}
-		result, ok := s.results[place{u.Path, u.At.Line, u.At.Column}]
+		result, ok := s.results[place{u.Path, u.At.Line, u.At.Column, u.Cluster}]
 		if !ok || result.platform == nil {
 			continue
 		}
@@ -100,7 +100,7 @@ func (s *Side) instance(u *review.Unit, p *render.Platform) *render.Instance {
 	}
 	for in := range render.Instances(name, data) {
 		if in != nil && in.Pos().Line == u.At.Line && in.Pos().Column == u.At.Column && !in.SetNamespaces(p, s.flags.Namespace).Failed() {
-			return in
+			return in.In(u.Cluster, s.clusters[u.Cluster].Values, func(string) {})
 		}
 	}
 	return nil

@@ -61,10 +61,11 @@ func (p *plainFiles) unit(ctx context.Context, file string, id *identity) (*revi
 		units = p.parse(file, data)
 		p.read[file] = units
 	}
-	u, ok := units[p.side.placeOf(file, id.at)]
+	u, ok := units[p.side.placeOf(file, id.at, "")]
 	if !ok {
 		return nil, nil
 	}
+	u.Cluster = id.cluster
 	return &u, nil
 }
 
@@ -94,7 +95,7 @@ func (p *plainFiles) parse(file string, data []byte) map[place]review.Unit {
 			continue
 		}
 		id := identityOf(in)
-		where := p.side.placeOf(file, id.at)
+		where := p.side.placeOf(file, id.at, "")
 		at := id.at
 		at.File = c.Shown(at.File)
 		u := review.Unit{

@@ -26,7 +26,8 @@ type Side struct {
 	Checkout *Checkout
 
 	flags    *input.RenderFlags
-	catalog  *platform.Catalog // nil if nothing could be loaded
+	clusters map[string]input.Cluster // of --for-each, by their names
+	catalog  *platform.Catalog        // nil if nothing could be loaded
 	policies []*render.Policy
 	// documents are all documents of the input in its order.
 	documents []document
@@ -61,22 +62,23 @@ type document struct {
 
 // identity has the names of an instance and its position.
 type identity struct {
-	group, kind, namespace, name string
-	at                           problem.Position
+	group, kind, namespace, name, cluster string
+	at                                    problem.Position
 }
 
 // groupKind returns the name of the kind as platforms have it.
 func (id *identity) groupKind() string { return id.kind + "." + id.group }
 
-// place identifies a document on both sides.
+// place identifies a document on both sides, and what is made of it for a cluster.
 type place struct {
 	path         string
 	line, column int
+	cluster      string
 }
 
-// placeOf returns the place of a document of a file.
-func (s *Side) placeOf(file string, at problem.Position) place {
-	return place{s.Checkout.Relative(file), at.Line, at.Column}
+// placeOf returns the place of a document of a file, for a cluster or "".
+func (s *Side) placeOf(file string, at problem.Position, cluster string) place {
+	return place{s.Checkout.Relative(file), at.Line, at.Column, cluster}
 }
 
 // Render renders one side. What was rendered for other, the side before it, is not rendered
@@ -109,13 +111,18 @@ func RenderInstances(ctx context.Context, env command.Env, flags *input.RenderFl
 
 // newSide returns a side without documents.
 func newSide(flags *input.RenderFlags, from *Checkout, name review.Side) *Side {
-	return &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags, results: map[place]result{}, moduleFiles: map[string]review.Place{}}
+	return &Side{Tree: review.Tree{Side: name}, Checkout: from, flags: flags, results: map[place]result{}, moduleFiles: map[string]review.Place{}, clusters: map[string]input.Cluster{}}
 }
 
 // render fills in the documents and their results.
 func (s *Side) render(ctx context.Context, env command.Env, flags *input.RenderFlags, other *Side) error {
 	f := *flags
 	f.Observer = input.Observer{
+		Clusters: func(all []input.Cluster) {
+			for _, c := range all {
+				s.Clusters, s.clusters[c.Name] = append(s.Clusters, c.Name), c
+			}
+		},
 		Loaded: func(c *platform.Catalog, policies []*render.Policy) { s.catalog, s.policies = c, policies },
 		Read:   func(file string, data []byte) { s.sums.Store(s.Checkout.Relative(file), sha256.Sum256(data)) },
 		Document: func(file string, in *render.Instance, ps problem.List) {
@@ -133,7 +140,7 @@ func (s *Side) render(ctx context.Context, env command.Env, flags *input.RenderF
 			return result{r.Graph, r.Owned, r.Platform, r.Problems, r.Positions}, nil
 		},
 		func(r input.Rendered[result]) error {
-			s.results[s.placeOf(r.File, r.Instance.Pos())] = r.Value
+			s.results[s.placeOf(r.File, r.Instance.Pos(), r.Instance.Cluster)] = r.Value
 			return nil
 		})
 	return err
@@ -224,10 +231,10 @@ func (s *Side) unit(d document, path string) review.Unit {
 	at := d.id.at
 	at.File = s.Checkout.Shown(at.File)
 	u := review.Unit{
-		Instance: objectdiff.Instance{Kind: d.id.kind, Namespace: d.id.namespace, Name: d.id.name, File: s.Checkout.Shown(d.file)},
+		Instance: objectdiff.Instance{Kind: d.id.kind, Namespace: d.id.namespace, Name: d.id.name, Cluster: d.id.cluster, File: s.Checkout.Shown(d.file)},
 		APIGroup: d.id.group, Path: path, At: at, Problems: s.Checkout.problems(d.problems),
 	}
-	if r, ok := s.results[s.placeOf(d.file, d.id.at)]; ok && !d.problems.Failed() {
+	if r, ok := s.results[s.placeOf(d.file, d.id.at, d.id.cluster)]; ok && !d.problems.Failed() {
 		u.Graph, u.Instance.Graph = r.graph, r.graph.Name
 		u.Nodes = make(map[string]review.Place, len(r.positions))
 		for id, at := range r.positions {
@@ -277,7 +284,7 @@ func identityOf(in *render.Instance) *identity {
 	if in == nil {
 		return nil
 	}
-	return &identity{in.Group(), in.Kind, in.Namespace, in.Name, in.Pos()}
+	return &identity{in.Group(), in.Kind, in.Namespace, in.Name, in.Cluster, in.Pos()}
 }
 
 // isGraph reports whether a document is a ResourceGraph.

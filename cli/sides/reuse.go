@@ -20,8 +20,9 @@ func (s *Side) reuse(other *Side) func(*render.Instance, *render.Platform) (rend
 		return ok && here == there
 	}
 	return func(in *render.Instance, p *render.Platform) (render.Result, bool) {
-		r, ok := other.results[s.placeOf(in.File, in.Pos())]
-		if !ok || len(r.problems) > 0 || !samePlatform(p, r.platform) || !samePolicies(s.policies, other.policies) || !same(in.File) {
+		r, ok := other.results[s.placeOf(in.File, in.Pos(), in.Cluster)]
+		if !ok || len(r.problems) > 0 || !samePlatform(p, r.platform) || !samePolicies(s.policies, other.policies) || !same(in.File) ||
+			in.Cluster != "" && !same(s.clusters[in.Cluster].At.File) {
 			return render.Result{}, false
 		}
 		return render.Result{Instance: in, Platform: p, Graph: r.graph, Owned: r.owned, Positions: r.positions}, true

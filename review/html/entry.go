@@ -56,10 +56,11 @@ func (o Options) block(r *review.Report, indexes []int, ids map[int]map[objectdi
 		b.Objects = append(b.Objects, e)
 	}
 	for _, i := range indexes {
-		in := &r.Instances[i]
 		ids[i] = entries
-		name := objectdiff.Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
-		b.Instances = append(b.Instances, instance{Name: name, Namespace: in.Namespace, At: o.at(in), Fields: o.fields(in.Fields)})
+	}
+	for _, in := range r.Listed(group) {
+		name := objectdiff.Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String() + in.Where
+		b.Instances = append(b.Instances, instance{Name: name, Namespace: in.Namespace, At: o.at(in.Instance), Fields: o.fields(in.Fields)})
 	}
 	return b
 }

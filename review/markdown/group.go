@@ -12,13 +12,13 @@ import (
 // group writes the details of a group: its instances, and the objects of the first one.
 func (b *writer) group(r *review.Report, number int, g review.Group) {
 	fmt.Fprintf(b, "\n#### %s\n\n", escape(g.Title))
-	if len(g.Instances) == 1 {
-		fmt.Fprintf(b, "%s\n\n", code(r.Shown(g).Place()))
-		if b.fields(r.Shown(g).Fields, "") {
+	if listed := r.Listed(g); len(listed) == 1 {
+		fmt.Fprintf(b, "%s%s\n\n", code(listed[0].Place()), escape(listed[0].Where))
+		if b.fields(listed[0].Fields, "") {
 			b.WriteByte('\n')
 		}
 	} else {
-		b.instances(r, g)
+		b.instances(listed)
 	}
 	if note := r.Note(g); note != "" {
 		fmt.Fprintf(b, "%s\n\n", escape(note))
@@ -30,17 +30,17 @@ func (b *writer) group(r *review.Report, number int, g review.Group) {
 }
 
 // instances writes the folded list of the instances of a group.
-func (b *writer) instances(r *review.Report, g review.Group) {
-	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", source.Count(len(g.Instances), "instance"))
-	for k, i := range g.Instances {
+func (b *writer) instances(listed []review.Listed) {
+	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", source.Count(len(listed), "instance"))
+	for k, in := range listed {
 		if k >= b.cut.names {
-			b.names += len(g.Instances) - k
-			fmt.Fprintf(b, "- … %d more\n", len(g.Instances)-k)
+			b.names += len(listed) - k
+			fmt.Fprintf(b, "- … %d more\n", len(listed)-k)
 			break
 		}
-		fmt.Fprintf(b, "- %s\n", code(r.Instances[i].Place()))
+		fmt.Fprintf(b, "- %s%s\n", code(in.Place()), escape(in.Where))
 		if k == 0 {
-			b.fields(r.Instances[i].Fields, "  ")
+			b.fields(in.Fields, "  ")
 		}
 	}
 	b.WriteString("\n</details>\n\n")

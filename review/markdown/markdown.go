@@ -109,7 +109,7 @@ func names(all []string) string {
 func (b *writer) dangers(r *review.Report) {
 	var items []string
 	for _, d := range r.Dangers {
-		text := code(d.Object.String()) + ": "
+		text := code(d.Subject()) + ": "
 		if d.Path != "" {
 			text += code(d.Path) + ": "
 		}

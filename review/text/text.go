@@ -148,10 +148,10 @@ func (b writer) inputs(all []review.Input) {
 func (b writer) group(r *review.Report, g review.Group) {
 	b.printf("\n")
 	b.title(g.Title)
-	for k, i := range g.Instances {
-		b.printf("  %s\n", source.Escape(r.Instances[i].Place(), ""))
+	for k, in := range r.Listed(g) {
+		b.printf("  %s\n", source.Escape(in.Place()+in.Where, ""))
 		if k == 0 {
-			b.documentFields(r.Instances[i].Fields)
+			b.documentFields(in.Fields)
 		}
 	}
 	if note := r.Note(g); note != "" {

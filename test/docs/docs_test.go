@@ -62,6 +62,7 @@ var sessions = []session{
 	{doc: "docs/monitors.md", notRun: map[string]string{"pequod status": "it needs a Monitor that has read something; the script status_actions.txtar has one"}},
 	{doc: "docs/distribution.md"},
 	{doc: "docs/gitops.md"},
+	{doc: "docs/fleets.md"},
 	{doc: "docs/SKILL.md"},
 	{doc: "docs/comparison.md"},
 	{doc: "docs/applying.md", cluster: true, namespace: "shop"},

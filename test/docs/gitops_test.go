@@ -339,6 +339,60 @@ func TestGitOpsListings(t *testing.T) {
 	}
 }
 
+// TestFleetListings checks that the configuration in docs/fleets.md is valid YAML, and that it names
+// the clusters of the document.
+func TestFleetListings(t *testing.T) {
+	text, err := os.ReadFile("docs/fleets.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := docsession.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clusters, inputs, paths []string
+	for _, b := range blocks {
+		listing := []byte(strings.Join(b.Lines, "\n") + "\n")
+		if b.File == "clusters.yaml" {
+			var all []struct{ Name string }
+			if err := yaml.Unmarshal(listing, &all); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range all {
+				clusters = append(clusters, c.Name)
+			}
+		}
+		if !strings.HasPrefix(b.File, "fleet/") {
+			continue
+		}
+		for _, object := range documentsOf(t, b.File, listing) {
+			if path, ok, _ := unstructured.NestedString(object, "spec", "path"); ok {
+				paths = append(paths, path)
+			}
+			all, _, _ := unstructured.NestedSlice(object, "spec", "inputs")
+			for _, in := range all {
+				inputs = append(inputs, in.(map[string]any)["cluster"].(string))
+			}
+			resources, _, _ := unstructured.NestedSlice(object, "spec", "resources")
+			for _, r := range resources {
+				path, _, _ := unstructured.NestedString(r.(map[string]any), "spec", "path")
+				paths = append(paths, path)
+			}
+			generators, _, _ := unstructured.NestedSlice(object, "spec", "generators")
+			for _, g := range generators {
+				directories, _, _ := unstructured.NestedSlice(g.(map[string]any), "git", "directories")
+				paths = append(paths, directories[0].(map[string]any)["path"].(string))
+			}
+		}
+	}
+	if diff := cmp.Diff(clusters, inputs); diff != "" || len(clusters) == 0 {
+		t.Errorf("inputs of the ResourceSet (-clusters.yaml +inputs):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"./graphs/eu-1", "./graphs/<< inputs.cluster >>", "graphs/*"}, paths); diff != "" {
+		t.Errorf("paths (-want +got):\n%s", diff)
+	}
+}
+
 // sampleOf maps files of the document's repository to the sample files.
 var sampleOf = map[string]string{
 	"clusters/flux.yaml":           "flux/shop.yaml",
