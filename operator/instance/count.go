@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -26,12 +25,8 @@ func (c counter) recount() {
 	}
 }
 
-// run counts the instances that an informer shows when one of them has changed, until ctx is
-// done.
-func (c counter) run(ctx context.Context, informer cache.SharedInformer, publish func(v1alpha1.InstanceCounts)) {
-	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-		return
-	}
+// run publishes the numbers of the instances when one of them has changed, until ctx is done.
+func (c counter) run(ctx context.Context, publish func()) {
 	c.recount() // there may be none
 	for {
 		select {
@@ -39,7 +34,7 @@ func (c counter) run(ctx context.Context, informer cache.SharedInformer, publish
 			return
 		case <-c:
 		}
-		publish(count(informer.GetStore().List()))
+		publish()
 		select {
 		case <-ctx.Done():
 			return
@@ -48,23 +43,43 @@ func (c counter) run(ctx context.Context, informer cache.SharedInformer, publish
 	}
 }
 
-// count counts instances by the phases that their status has.
-func count(instances []any) v1alpha1.InstanceCounts {
-	counts := v1alpha1.InstanceCounts{Total: len(instances)}
-	for _, obj := range instances {
-		in, ok := obj.(*unstructured.Unstructured)
-		if !ok {
-			continue
-		}
-		switch phase, _, _ := unstructured.NestedString(in.Object, "status", "phase"); v1alpha1.InstancePhase(phase) {
-		case v1alpha1.InstanceReady:
-			counts.Ready++
-		case v1alpha1.InstanceFailed:
-			counts.Failed++
-		}
-		if in.GetAnnotations()[v1alpha1.AnnotationPinnedVersion] != "" {
-			counts.Pinned++
+// tally has the numbers of the instances of a kind. It follows each change of one of them, so that
+// nobody has to look at all.
+type tally struct {
+	// phases counts the instances by the phase of their status; without one they are Pending.
+	phases map[string]int
+	pinned int
+	// unshown counts those without a member, and behind those whose member is behind.
+	unshown, behind int
+	// used counts the instances by the digest of the module that their graph has, and by the version
+	// that they are pinned to. It has no zeros.
+	used map[string]int
+}
+
+func newTally() tally {
+	return tally{phases: map[string]int{phasePending: 0, phaseRendering: 0, phaseReady: 0, phaseFailed: 0}, used: map[string]int{}}
+}
+
+// add adds an instance, or takes it away if n is -1, as it is before it changes.
+func (t *tally) add(m *memory, n int) {
+	phase, _, _ := unstructured.NestedString(m.instance.Object, "status", "phase")
+	if _, known := t.phases[phase]; !known {
+		phase = phasePending
+	}
+	t.phases[phase] += n
+	pin := m.instance.GetAnnotations()[v1alpha1.AnnotationPinnedVersion]
+	if pin != "" {
+		t.pinned += n
+	}
+	uses := []string{pin}
+	if m.member == nil {
+		t.unshown += n
+	} else if uses = append(uses, m.member.digest); m.member.behind {
+		t.behind += n
+	}
+	for _, version := range uses {
+		if t.used[version] += n; t.used[version] == 0 {
+			delete(t.used, version)
 		}
 	}
-	return counts
 }

@@ -16,18 +16,31 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-func TestCount(t *testing.T) {
-	in := func(phase, pinned string) any {
+func TestTally(t *testing.T) {
+	in := func(phase, pinned string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationPinnedVersion: pinned}},
 			"status":   map[string]any{"phase": phase},
 		}}
 	}
-	got := instance.Count([]any{
-		in("Ready", ""), in("Ready", "v1.2.3"), in("Failed", "v1.2.3"), in("Pending", ""), &unstructured.Unstructured{Object: map[string]any{}},
-	})
-	if diff := cmp.Diff(v1alpha1.InstanceCounts{Total: 5, Ready: 2, Failed: 1, Pinned: 2}, got); diff != "" {
-		t.Errorf("counts (-want +got):\n%s", diff)
+	type numbers struct {
+		Phases map[string]int
+		Pinned int
+		Used   map[string]int
+	}
+	all := []*unstructured.Unstructured{
+		in("Ready", ""), in("Ready", "v1.2.3"), in("Pending", ""), {Object: map[string]any{}}, in("Failed", "v1.2.3"), in("Ready", "v2"),
+	}
+	for gone, want := range []numbers{
+		{map[string]int{"Pending": 2, "Rendering": 0, "Ready": 3, "Failed": 1}, 3, map[string]int{"": 3, "v1.2.3": 2, "v2": 1}},
+		{map[string]int{"Pending": 2, "Rendering": 0, "Ready": 2, "Failed": 1}, 2, map[string]int{"": 3, "v1.2.3": 2}},
+		{map[string]int{"Pending": 2, "Rendering": 0, "Ready": 2, "Failed": 0}, 1, map[string]int{"": 3, "v1.2.3": 1}},
+	} {
+		var got numbers
+		got.Phases, got.Pinned, got.Used = instance.Tally(all, gone)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("without %d (-want +got):\n%s", gone, diff)
+		}
 	}
 }
 

@@ -7,7 +7,8 @@
 //     it, with its informer, when the kind is listed no longer.
 //   - kind.go is the controller of one kind. Every kind has a queue of its own, so a module
 //     that evaluates for long delays only its own instances.
-//   - count.go counts the instances of a kind for the status of its Transform.
+//   - count.go counts the instances of a kind, for the status of its Transform and for the executor
+//     of rollouts.
 //   - graphs.go watches the graphs that the manager made, and wakes their instances.
 //     graphview.go keeps of each graph only the parts that are needed here.
 //   - reconcile.go handles one instance: it renders (render.go), writes the graph

@@ -34,9 +34,12 @@ type kind struct {
 	counter counter
 	// assignment is the last one of the executor of rollouts, or nil.
 	assignment atomic.Pointer[board.Assignment]
+	// listed is set when memories has all instances.
+	listed atomic.Bool
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards what follows
 	memories map[types.NamespacedName]*memory
+	tally    tally // of memories
 	// forbidden are the instances whose last requests were forbidden.
 	forbidden map[types.NamespacedName]bool
 }
@@ -49,7 +52,7 @@ type queue struct {
 // newKind returns the controller of the kind of an entry.
 func newKind(s *services, e *catalog.Entry) *kind {
 	k := &kind{
-		services: s, group: e.Kind(), memories: map[types.NamespacedName]*memory{}, forbidden: map[types.NamespacedName]bool{}, counter: make(counter, 1),
+		services: s, group: e.Kind(), memories: map[types.NamespacedName]*memory{}, forbidden: map[types.NamespacedName]bool{}, counter: make(counter, 1), tally: newTally(),
 		resource: schema.GroupVersionResource{Group: e.Names.Group, Version: e.Names.Version, Resource: e.Names.Plural},
 	}
 	k.entry.Store(e)
@@ -74,15 +77,17 @@ func (k *kind) run(ctx context.Context) error {
 		if err := k.informer.SetTransform(trimmed); err != nil {
 			return err
 		}
-		_, err := k.informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		handler, err := k.informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 			AddFunc:    func(obj any, initial bool) { k.enqueueObject(obj, initial) },
 			UpdateFunc: func(_, obj any) { k.enqueueObject(obj, false) },
 			DeleteFunc: func(obj any) { k.enqueueObject(obj, false) },
 		})
+		if err != nil {
+			return err
+		}
 		watching.Go(func() { k.informer.RunWithContext(ctx) })
-		watching.Go(func() { k.synced(ctx) })
-		watching.Go(func() { k.counter.run(ctx, k.informer, k.counted) })
-		return err
+		watching.Go(func() { k.synced(ctx, handler.HasSynced) })
+		return nil
 	})
 	if err := built.Watch(begin); err != nil {
 		return err
@@ -105,13 +110,17 @@ func trimmed(obj any) (any, error) {
 	return obj, nil
 }
 
-// enqueueObject queues an instance that an event is about, and has the instances counted.
+// enqueueObject queues an instance that an event is about, and has the instances counted. One that
+// was deleted is counted until it is reconciled.
 func (k *kind) enqueueObject(obj any, initial bool) {
-	k.counter.recount()
 	key, err := cache.DeletionHandlingObjectToName(obj)
 	if err != nil {
 		return // can't happen: every object has a name
 	}
+	if in := k.get(types.NamespacedName(key)); in != nil {
+		k.remember(types.NamespacedName(key), in)
+	}
+	k.counter.recount()
 	k.enqueue(types.NamespacedName(key), initial)
 }
 
@@ -136,9 +145,14 @@ func (k *kind) enqueue(key types.NamespacedName, late bool) {
 	p.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, request)
 }
 
-// counted takes the numbers of instances. The status of a paused Transform is not written, so its
+// count publishes the numbers of instances. The status of a paused Transform is not written, so its
 // numbers stay.
-func (k *kind) counted(counts v1alpha1.InstanceCounts) {
+func (k *kind) count() {
+	k.mu.Lock()
+	counts := v1alpha1.InstanceCounts{
+		Total: len(k.memories), Ready: k.tally.phases[phaseReady], Failed: k.tally.phases[phaseFailed], Pinned: k.tally.pinned,
+	}
+	k.mu.Unlock()
 	if e := k.entry.Load(); !e.Paused {
 		k.Catalog.Count(e.Transform, counts)
 	}
@@ -165,25 +179,34 @@ func (k *kind) get(key types.NamespacedName) *unstructured.Unstructured {
 	return obj.(*unstructured.Unstructured)
 }
 
-// remember returns the memory of an instance. Another instance of the same name has no part
-// in it.
-func (k *kind) remember(key types.NamespacedName, uid types.UID) *memory {
+// remember returns the memory of an instance that the informer shows. Another instance of the same
+// name has no part in it.
+func (k *kind) remember(key types.NamespacedName, instance *unstructured.Unstructured) *memory {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	m := k.memories[key]
-	if m == nil || m.uid != uid {
-		m = &memory{uid: uid}
+	if m != nil {
+		k.tally.add(m, -1)
+	}
+	if m == nil || m.instance.GetUID() != instance.GetUID() {
+		m = &memory{}
 		k.memories[key] = m
 	}
+	m.instance = instance
+	k.tally.add(m, 1)
 	return m
 }
 
 // forget drops the memory of an instance that doesn't exist any more.
 func (k *kind) forget(key types.NamespacedName) {
 	k.mu.Lock()
+	if m := k.memories[key]; m != nil {
+		k.tally.add(m, -1)
+	}
 	delete(k.memories, key)
 	delete(k.forbidden, key)
 	k.mu.Unlock()
+	k.counter.recount()
 	k.Board.Changed(k.group)
 }
 

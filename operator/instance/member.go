@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"maps"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,8 @@ type member struct {
 	// they have changed.
 	pin    string
 	paused bool
+	// behind is set if a rollout may have to change the instance.
+	behind bool
 	outlook
 }
 
@@ -52,9 +55,20 @@ func (t *task) show(s situation) {
 	if a := t.assignment.Load(); a != nil && s.refusal != nil && a.Update[t.key()] && t.entry.Module.Digest == a.To && m.digest != a.To {
 		m.attempted(a, s.refusal, t.memory.rendering.failures)
 	}
+	to := rollout.Version(t.current.Module)
+	held := (&rollout.Instance{Annotations: t.instance.GetAnnotations()}).Held(to)
+	refused := m.refused != "" && m.from == m.digest && m.to == to.Digest
+	m.behind = m.digest != "" && m.digest != to.Digest && !held && !refused && !m.paused && !s.deleting
 	t.mu.Lock()
 	old := t.memory.member
+	counts := t.memories[t.key()] == t.memory
+	if counts {
+		t.tally.add(t.memory, -1)
+	}
 	t.memory.member = &m
+	if counts {
+		t.tally.add(t.memory, 1)
+	}
 	t.mu.Unlock()
 	if old == nil || *old != m {
 		t.Board.Changed(t.group)
@@ -83,7 +97,7 @@ func isPaused(instance *unstructured.Unstructured) bool {
 
 // Instances implements [board.Kind]. Paused instances take no part until they are resumed.
 func (k *kind) Instances() ([]rollout.Instance, bool) {
-	if !k.informer.HasSynced() {
+	if !k.listed.Load() {
 		return nil, false
 	}
 	e := k.entry.Load()
@@ -122,27 +136,24 @@ func (k *kind) Instances() ([]rollout.Instance, bool) {
 }
 
 // InUse implements [board.Kind].
-func (k *kind) InUse() (map[string]bool, bool) {
-	if !k.informer.HasSynced() {
-		return nil, false
-	}
-	used := map[string]bool{}
-	for _, obj := range k.informer.GetStore().List() {
-		in := obj.(*unstructured.Unstructured)
-		m := k.member(types.NamespacedName{Namespace: in.GetNamespace(), Name: in.GetName()}, in.GetUID())
-		if m == nil {
-			return nil, false
-		}
-		used[m.digest], used[in.GetAnnotations()[v1alpha1.AnnotationPinnedVersion]] = true, true
-	}
-	return used, true
+func (k *kind) InUse() (map[string]int, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return maps.Clone(k.tally.used), k.listed.Load() && k.tally.unshown == 0
+}
+
+// Behind implements [board.Kind].
+func (k *kind) Behind() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tally.behind > 0
 }
 
 // member returns an instance as it was shown last, or nil.
 func (k *kind) member(key types.NamespacedName, uid types.UID) *member {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if m := k.memories[key]; m != nil && m.uid == uid {
+	if m := k.memories[key]; m != nil && m.instance.GetUID() == uid {
 		return m.member
 	}
 	return nil

@@ -1,7 +1,5 @@
 package instance
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 // countPhases calls each with the numbers of the instances of all platforms, by the phases that
 // the informers show. All phases are listed, also those that no instance is in. An instance
 // without a status is Pending.
@@ -9,16 +7,10 @@ func (c *controllers) countPhases(each func(platform, phase string, instances in
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range c.running {
-		phases := map[string]int{phasePending: 0, phaseRendering: 0, phaseReady: 0, phaseFailed: 0}
-		for _, obj := range k.informer.GetStore().List() {
-			phase, _, _ := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "status", "phase")
-			if _, known := phases[phase]; !known {
-				phase = phasePending
-			}
-			phases[phase]++
-		}
-		for phase, n := range phases {
+		k.mu.Lock()
+		for phase, n := range k.tally.phases {
 			each(k.entry.Load().Transform.String(), phase, n)
 		}
+		k.mu.Unlock()
 	}
 }

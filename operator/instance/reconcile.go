@@ -56,7 +56,7 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 		return reconcile.Result{}, false, nil
 	}
 	e := k.entry.Load()
-	t := &task{kind: k, current: e, entry: e, instance: instance, memory: k.remember(key, instance.GetUID()), requested: source.OneLine(v1alpha1.RequestedAt(instance.GetAnnotations()), 256)}
+	t := &task{kind: k, current: e, entry: e, instance: instance, memory: k.remember(key, instance), requested: source.OneLine(v1alpha1.RequestedAt(instance.GetAnnotations()), 256)}
 	if t.stored, err = t.memory.storedStatus(instance, t.entry.StatusFields, began); err != nil {
 		return reconcile.Result{}, false, err
 	}

@@ -14,11 +14,12 @@ import (
 // memory is what a controller remembers of an instance between two reconciliations. Only one
 // of them runs at a time for an instance.
 type memory struct {
-	uid       types.UID
 	rendering rendering
 	forecast  forecast
-	// member is the instance as rollouts see it, or nil. The mutex of the kind guards it.
-	member *member
+	// instance is the instance as the informer shows it, and member as rollouts see it, or nil. The
+	// mutex of the kind guards both.
+	instance *unstructured.Unstructured
+	member   *member
 	// written is the graph as this process wrote it, at the time writtenAt.
 	written   *graphView
 	writtenAt time.Time

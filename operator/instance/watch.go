@@ -55,9 +55,12 @@ func (k *kind) reading(ctx context.Context, request func() error) error {
 	}
 }
 
-// synced reports that the instances are listed, once they are.
-func (k *kind) synced(ctx context.Context) {
-	if cache.WaitForCacheSync(ctx.Done(), k.informer.HasSynced) {
+// synced reports that the instances are listed, once they are, and counts them until ctx is done.
+func (k *kind) synced(ctx context.Context, handled cache.InformerSynced) {
+	if cache.WaitForCacheSync(ctx.Done(), handled) {
+		k.listed.Store(true)
 		k.Catalog.Listed(k.entry.Load().Transform, nil)
+		k.Board.Changed(k.group)
+		k.counter.run(ctx, k.count)
 	}
 }

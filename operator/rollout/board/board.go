@@ -18,9 +18,12 @@ type Kind interface {
 	// Instances returns the instances that take part in rollouts. It returns false if not all
 	// of them are known yet, which the controller reports later by [Board.Changed].
 	Instances() ([]rollout.Instance, bool)
-	// InUse returns the digests of modules that graphs have, and the versions that instances
-	// are pinned to. It returns false if not all instances are known yet.
-	InUse() (map[string]bool, bool)
+	// Behind reports whether an instance that takes part in rollouts has a graph of another version
+	// than the current one, which doesn't refuse it. Unlike Instances, it looks at no instance.
+	Behind() bool
+	// InUse counts the instances by the digests of the modules that their graphs have, and by the
+	// versions that they are pinned to. It returns false if not all instances are known yet.
+	InUse() (map[string]int, bool)
 	// Assign gives instances their version, from now on.
 	Assign(Assignment)
 }

@@ -9,6 +9,8 @@
 //   - reconcile.go is one such round
 //   - record.go writes status.rollout, the condition RolledOut and Events
 //
+// While nothing rolls out, no instance is looked at: [board.Kind] says that none is behind.
+//
 // The Transform has all that a restarted manager needs. A version that no instance and no
 // rollout needs is deleted from the revisions.
 //

@@ -46,6 +46,7 @@ type env struct {
 	client client.Client // of the test, which reads from the API server
 	pool   *worker.Pool
 	group  string
+	board  *board.Board // of the manager that was started last
 	stop   func()
 	// history has the digests that each graph has had, in their order, and changes all
 	// changes of digests as NAME=DIGEST.
@@ -115,6 +116,7 @@ func (b *env) manager(config *rest.Config, byObject map[client.Object]cache.ByOb
 		return nil, err
 	}
 	platforms, versions := catalog.New(), board.New()
+	b.board = versions
 	revisions := revision.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: b.Namespace}
 	return mgr, errors.Join(
 		transform.Setup(mgr, transform.Options{

@@ -42,12 +42,15 @@ type Options struct {
 // them.
 const gather = 100 * time.Millisecond
 
+// progressPause is the least time after a write of a status before one that only shows progress.
+const progressPause = 5 * time.Second
+
 // Setup adds the controller to a manager, whose cache must have Transforms.
 func Setup(mgr manager.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-manager"), written: map[types.NamespacedName]*v1alpha1.Transform{}}
+	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-manager"), written: map[types.NamespacedName]write{}}
 	c, err := controller.New("rollout", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: 4, SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](50*time.Millisecond, time.Minute),
@@ -96,8 +99,14 @@ type reconciler struct {
 
 	mu      sync.Mutex // guards what follows
 	started chan struct{}
-	// written are Transforms as this process wrote them, until the informer shows that.
-	written map[types.NamespacedName]*v1alpha1.Transform
+	written map[types.NamespacedName]write
+}
+
+// write is the last write of a Transform by this process.
+type write struct {
+	// transform is the result, or nil if the informer shows it or a later one.
+	transform *v1alpha1.Transform
+	at        time.Time
 }
 
 // ready returns the channel that is closed when enqueue is set.
@@ -116,14 +125,22 @@ func (r *reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 	err := r.client.Get(ctx, key, t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if written := r.written[key]; err == nil && written != nil && written.UID == t.UID && resourceversion.Older(t.ResourceVersion, written.ResourceVersion) {
+	if written := r.written[key].transform; err == nil && written != nil && written.UID == t.UID && resourceversion.Older(t.ResourceVersion, written.ResourceVersion) {
 		return written.DeepCopy(), nil
 	}
-	delete(r.written, key)
 	if apierrors.IsNotFound(err) {
+		delete(r.written, key)
 		return nil, nil
 	}
+	r.written[key] = write{at: r.written[key].at}
 	return t, err
+}
+
+// early returns how long a status that only shows progress has to wait until it is written.
+func (r *reconciler) early(key types.NamespacedName) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.written[key].at.Add(progressPause).Sub(r.Now())
 }
 
 // maxRounds is the number of rounds of one reconciliation. Each but the last writes the status.
@@ -160,38 +177,42 @@ func (r *reconciler) round(ctx context.Context, key types.NamespacedName) (bool,
 	if k == nil {
 		return false, wait, nil
 	}
-	if t.Status.Rollout != nil && isDone(e, t.Status.Rollout) {
-		return false, wait, r.prune(ctx, e, k, *t.Status.Rollout)
-	}
-	instances, known := k.Instances()
-	if !known && e.Rollout != nil {
-		return false, wait, nil
-	}
-	in := rollout.Input{
-		Settings: e.Rollout, To: rollout.Version(e.Module), Instances: instances, Now: r.Now(), ResumeRequest: resumeRequest(t),
-	}
+	in := rollout.Input{Settings: e.Rollout, To: rollout.Version(e.Module), Now: r.Now(), ResumeRequest: resumeRequest(t)}
 	if t.Status.Rollout != nil {
 		in.Recorded = *t.Status.Rollout
-	} else {
-		in.From = inUse(e, instances)
 	}
+	// The decision to stay completed needs no instances, unless one of them is behind. Otherwise each
+	// change of one would cost a look at all.
 	d := rollout.Decide(in)
+	if !staysCompleted(&in, &d) || e.Rollout != nil && k.Behind() {
+		var known bool
+		if in.Instances, known = k.Instances(); !known && e.Rollout != nil {
+			return false, wait, nil
+		}
+		if t.Status.Rollout == nil {
+			in.From = inUse(e, in.Instances)
+		}
+		d = rollout.Decide(in)
+	}
 	if d.Record || e.Rollout != nil && !sameState(&d.State, &in.Recorded) {
-		return d.Record, wait, r.record(ctx, t, e, d.State)
+		if wait.RequeueAfter = r.early(key); d.Record || wait.RequeueAfter <= 0 {
+			return d.Record, reconcile.Result{}, r.record(ctx, t, e, d.State)
+		}
 	}
 	if e.Rollout != nil {
 		k.Assign(board.Assignment{From: d.State.FromDigest, To: e.Module.Digest, Create: d.Create, Update: set(d.Update), Restore: set(d.Restore)})
 	}
 	if !d.WakeAt.IsZero() {
-		wait.RequeueAfter = max(time.Millisecond, d.WakeAt.Sub(r.Now()))
+		wake := max(time.Millisecond, d.WakeAt.Sub(r.Now()))
+		wait.RequeueAfter = min(cmp.Or(wait.RequeueAfter, wake), wake)
 	}
 	return false, wait, r.prune(ctx, e, k, d.State)
 }
 
-// isDone reports whether a platform without rollout settings has its version. Then there is
-// nothing to decide about its instances, and each change of one would cost a look at all.
-func isDone(e *catalog.Entry, s *v1alpha1.RolloutStatus) bool {
-	return e.Rollout == nil && s.Phase == v1alpha1.RolloutCompleted && s.ToDigest == e.Module.Digest
+// staysCompleted reports whether the rollout to the current version is completed, and the decision
+// leaves it so.
+func staysCompleted(in *rollout.Input, d *rollout.Decision) bool {
+	return in.Recorded.Phase == v1alpha1.RolloutCompleted && d.State.Phase == v1alpha1.RolloutCompleted && in.Recorded.ToDigest == in.To.Digest
 }
 
 // resumeRequest returns the value of the annotation that resumes a rollout.
@@ -240,6 +261,6 @@ func (r *reconciler) prune(ctx context.Context, e *catalog.Entry, k board.Kind, 
 		return nil
 	}
 	return r.Revisions.Prune(ctx, e.Transform, func(v catalog.Version) bool {
-		return needed[v.Module.Digest] || used[v.Module.Digest] || v.Module.Version != "" && used[v.Module.Version]
+		return needed[v.Module.Digest] || used[v.Module.Digest] > 0 || v.Module.Version != "" && used[v.Module.Version] > 0
 	})
 }

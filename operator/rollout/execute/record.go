@@ -31,7 +31,7 @@ func (r *reconciler) record(ctx context.Context, t *v1alpha1.Transform, e *catal
 		return err
 	}
 	r.mu.Lock()
-	r.written[client.ObjectKeyFromObject(t)] = t
+	r.written[client.ObjectKeyFromObject(t)] = write{t, r.Now()}
 	r.mu.Unlock()
 	if e.Rollout != nil {
 		old := v1alpha1.RolloutStatus{}
