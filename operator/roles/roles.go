@@ -93,6 +93,8 @@ type Client struct {
 	client.Client
 	// Namespace is the namespace of the manager.
 	Namespace string
+	// Written is told each event about an object with the labels of [Selector].
+	Written *Written
 }
 
 // Apply makes the service account, the roles and the bindings of a Transform exactly those that
@@ -112,10 +114,12 @@ func (c Client) Apply(ctx context.Context, transform types.NamespacedName, grant
 	for _, object := range wanted {
 		// What is as it should be costs no request.
 		i := slices.IndexFunc(live, func(l client.Object) bool { return sameObject(l, object) })
-		if i >= 0 && same(live[i], object) {
+		if i >= 0 && same(live[i], object) || c.Written.has(object) {
 			continue
 		}
-		if err := c.apply(ctx, object); err != nil && !gone(object, err) {
+		if err := c.apply(ctx, object); err == nil {
+			c.Written.add(object)
+		} else if !gone(object, err) {
 			return err
 		}
 	}

@@ -107,9 +107,14 @@ func (s *session) module() roles.Module {
 
 // withGraphs adds the namespaces that have graphs, and no instances any more, to namespaces. An
 // instance is gone before its graph is, which is deleted with the rights of the Transform. The
-// graphs are listed only after the first instance of a namespace came or its last one went.
+// graphs are listed only after the last instance of a namespace went.
 func (s *session) withGraphs(ctx context.Context, namespaces []string) ([]string, error) {
-	if s.p.granted && slices.Equal(s.p.namespaces, namespaces) {
+	empty := func(namespace string) bool {
+		_, found := slices.BinarySearch(namespaces, namespace)
+		return !found
+	}
+	if s.p.granted && !slices.ContainsFunc(s.p.namespaces, empty) {
+		s.p.namespaces = namespaces
 		return namespaces, nil
 	}
 	all := slices.Clone(namespaces)

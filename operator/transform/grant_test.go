@@ -7,18 +7,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -376,4 +380,72 @@ func (b *env) graph(name, digest string) *v1alpha1.ResourceGraph {
 		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"one"}}`),
 	}}}
 	return graph
+}
+
+// TestNewNamespace counts what instances cost with a role in each namespace: a new namespace gets its role
+// and its binding once and no graph is listed for it, and another instance there leads to nothing. Changes
+// of roles by other tests would be counted, too, so this one isn't parallel to them.
+func TestNewNamespace(t *testing.T) {
+	b := idle(t, harness.Start(t))
+	counted := &outcomes{}
+	b.options.Metrics = counted
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.Config))
+	b.create(b.transform("counted", b.appModule(`text: string`), func(t *v1alpha1.Transform) { t.Spec.RBACScope = v1alpha1.RBACNamespace }))
+	b.ready("counted")
+	b.Apply(t, b.instance("first"))
+	user := "system:serviceaccount:" + b.Namespace + ":pequod-transform-counted"
+	b.mayOnly(user, b.Namespace, true)
+	proxy.Reset()
+	var namespaces []string
+	for i := range 3 {
+		name := b.Unique(fmt.Sprint("new", i))
+		b.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		t.Cleanup(func() {
+			_ = b.client.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		})
+		namespaces = append(namespaces, name)
+	}
+	add := func(n int, prefix string) {
+		for i := range n * len(namespaces) {
+			b.create(&unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": b.group + "/v1alpha1", "kind": "App", "spec": map[string]any{"text": "a"},
+				"metadata": map[string]any{"namespace": namespaces[i%len(namespaces)], "name": fmt.Sprint(prefix, i)},
+			}})
+		}
+	}
+	add(10, "web-")
+	writes := func(namespace string) []string {
+		var all []string
+		for _, r := range proxy.Requests() {
+			if r.Write() && r.Namespace == namespace {
+				all = append(all, r.Verb+" "+r.Resource)
+			}
+		}
+		return all
+	}
+	want := []string{"apply roles.rbac.authorization.k8s.io", "apply rolebindings.rbac.authorization.k8s.io"}
+	for _, name := range namespaces {
+		b.mayOnly(user, name, true)
+	}
+	time.Sleep(2 * time.Second) // nothing is to come
+	for _, name := range namespaces {
+		if diff := cmp.Diff(want, writes(name)); diff != "" {
+			t.Errorf("writes for a new namespace (-want +got):\n%s", diff)
+		}
+	}
+	if n := proxy.Count(func(r faults.Request) bool { return r.Verb == "list" }); n > 0 {
+		t.Errorf("%d lists for new namespaces", n)
+	}
+	reconciled := func() int {
+		counted.mu.Lock()
+		defer counted.mu.Unlock()
+		return len(counted.results)
+	}
+	before := reconciled()
+	add(10, "more-")
+	time.Sleep(2 * time.Second)
+	if n := reconciled() - before; n > 0 {
+		t.Errorf("%d reconciliations for instances of namespaces with instances", n)
+	}
 }

@@ -30,6 +30,10 @@ type instances struct {
 // watched is a kind that is watched for a Transform.
 type watched struct {
 	transform types.NamespacedName
+	// namespaces counts the instances in each namespace that has some. They are all counted when synced
+	// returns true.
+	namespaces map[string]int
+	synced     toolscache.InformerSynced
 }
 
 func newInstances(c cache.Cache) *instances {
@@ -45,8 +49,8 @@ func (i *instances) start(_ context.Context, queue workqueue.TypedRateLimitingIn
 }
 
 // namespaces returns how many instances of a kind each namespace has; the namespace is "" for
-// cluster-scoped kinds. From then on, the Transform is reconciled when an instance is created
-// or deleted.
+// cluster-scoped kinds. From then on, the Transform is reconciled when a namespace gets its first
+// instance or loses its last one.
 func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind, transform types.NamespacedName) (map[string]int, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(kind)
@@ -54,25 +58,19 @@ func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind
 	if err != nil {
 		return nil, err
 	}
-	if err := i.handle(informer, kind, transform); err != nil {
+	w, err := i.handle(informer, kind, transform)
+	if err != nil {
 		return nil, err
 	}
 	if err := i.forgetBut(ctx, transform, kind); err != nil {
 		return nil, err
 	}
-	if err := listed(ctx, informer, kind); err != nil {
+	if err := listed(ctx, w.synced, kind); err != nil {
 		return nil, err
 	}
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := i.cache.List(ctx, list); err != nil {
-		return nil, err
-	}
-	counts := map[string]int{}
-	for _, item := range list.Items {
-		counts[item.Namespace]++
-	}
-	return counts, nil
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return maps.Clone(w.namespaces), nil
 }
 
 // listPatience is how long a reconciliation waits until the instances of a kind are listed.
@@ -81,37 +79,52 @@ const listPatience = 2 * time.Second
 // errNotListed is the error of [listed].
 var errNotListed = errors.New("aren't listed yet")
 
-// listed waits until an informer has listed the instances of a kind. It returns an error if they
+// listed waits until the instances of a kind are listed. It returns an error if they
 // are not listed in time: the CRD may be gone already while the watch of CRDs still shows it, and
 // instances of a kind that isn't served are never listed. The informer goes on, so that a
 // repetition finds what a slow API server has sent meanwhile.
-func listed(ctx context.Context, informer cache.Informer, kind schema.GroupVersionKind) error {
+func listed(ctx context.Context, synced toolscache.InformerSynced, kind schema.GroupVersionKind) error {
 	ctx, cancel := context.WithTimeout(ctx, listPatience)
 	defer cancel()
-	if !toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+	if !toolscache.WaitForCacheSync(ctx.Done(), synced) {
 		return fmt.Errorf("the instances of %s %w", kind.Kind, errNotListed)
 	}
 	return nil
 }
 
 // handle adds a handler to the informer of a kind, unless it has one.
-func (i *instances) handle(informer cache.Informer, kind schema.GroupVersionKind, transform types.NamespacedName) error {
+func (i *instances) handle(informer cache.Informer, kind schema.GroupVersionKind, transform types.NamespacedName) (*watched, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if w := i.kinds[kind]; w != nil {
 		w.transform = transform
-		return nil
+		return w, nil
 	}
-	w := &watched{transform: transform}
-	wake := func(any) {
+	w := &watched{transform: transform, namespaces: map[string]int{}}
+	add := func(obj any, n int) {
+		key, err := toolscache.DeletionHandlingObjectToName(obj)
+		if err != nil {
+			return // can't happen: every object has a name
+		}
 		i.mu.Lock()
-		key := w.transform
+		left := w.namespaces[key.Namespace] + n
+		if w.namespaces[key.Namespace] = left; left == 0 {
+			delete(w.namespaces, key.Namespace)
+		}
+		transform := w.transform
 		i.mu.Unlock()
-		i.enqueue(key)
+		if left == max(0, n) {
+			i.enqueue(transform)
+		}
 	}
-	i.kinds[kind] = w
-	_, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: wake, DeleteFunc: wake})
-	return err
+	handler, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { add(obj, 1) }, DeleteFunc: func(obj any) { add(obj, -1) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.synced, i.kinds[kind] = handler.HasSynced, w
+	return w, nil
 }
 
 // enqueue has a Transform reconciled. Before the controller starts, there is nothing to do: it

@@ -94,7 +94,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	r := &reconciler{
 		Options: o, client: mgr.GetClient(), api: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), events: mgr.GetEventRecorder("pequod-manager"),
-		roles:     roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace},
+		roles:     roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace, Written: &roles.Written{}},
 		revisions: revision.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: o.Namespace},
 		platforms: map[types.NamespacedName]*platform{}, missing: map[types.NamespacedName][]string{}, claims: newClaims(),
 		fetches: make(chan struct{}, max(1, o.Concurrent-1)),
@@ -175,6 +175,7 @@ func (r *reconciler) ofDefinition(ctx context.Context, crd *apiextensionsv1.Cust
 
 // ofRole returns the Transforms that an object of package roles may be of.
 func (r *reconciler) ofRole(_ context.Context, object client.Object) []reconcile.Request {
+	r.roles.Written.Seen(object)
 	var wake []types.NamespacedName
 	r.mu.Lock()
 	defer r.mu.Unlock()
