@@ -338,7 +338,7 @@ var mutants = []mutant{
 		`slices.Concat(token, []byte(name+namespace))`, `slices.Concat(token, []byte(name))`},
 	{"repeat a recorded message", "actions/effect", "TestDecide", "actions/effect/message.go",
 		`age > window || age < -window`, `age > window`},
-	{"write a kind that", "actions/effect", "TestKinds", "actions/effect/kinds.go",
+	{"write a kind that", "actions/effect", "TestKinds", "actions/effect/objects.go",
 		`return e.Group == kind.Group && (`, `return (`},
 	{"have an effect", "cmd/pequod-actions", "TestReceiverBurst", "actions/effect/receipts.go",
 		`return e.receipt == r && e.until > now.Unix()`, `return false`},
