@@ -78,6 +78,10 @@ func (t *task) stillExists(ctx context.Context) (bool, error) {
 	return live.UID == t.instance.GetUID() && live.DeletionTimestamp == nil, nil
 }
 
+// noVersion is a resourceVersion that no object has: etcd's revisions start at 1, and the first write
+// makes it 2. An apply with it creates an object, and is a conflict if there is one.
+const noVersion = "1"
+
 // writeGraph writes the rendered graph by server-side apply, and remembers a view of it until
 // the informer has one. A graph that was changed since before was read is a conflict: it may
 // have lost its owner.
@@ -124,6 +128,7 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph, before *graphView) ([]byte, 
 			"uid": t.instance.GetUID(), "controller": true, "blockOwnerDeletion": true,
 		}},
 	}
+	meta["resourceVersion"] = noVersion
 	if before != nil {
 		meta["uid"], meta["resourceVersion"] = before.UID, before.ResourceVersion
 	}
@@ -144,7 +149,7 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph, before *graphView) ([]byte, 
 	return json.Marshal(map[string]any{"apiVersion": rg.APIVersion, "kind": rg.Kind, "metadata": meta, "spec": spec})
 }
 
-// findGraph reads a graph that no informer shows: it may have another origin.
+// findGraph reads a graph that no informer shows.
 func (t *task) findGraph(ctx context.Context, key types.NamespacedName) (*graphView, error) {
 	stored, err := t.metadata.Resource(graphResource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -166,11 +166,12 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 		return s, nil
 	}
 	found := s.graph
-	if found == nil {
+	if found == nil && (t.stored.ResourceGraphRef != nil || t.memory.hidden) {
 		var err error
 		if found, err = t.findGraph(ctx, key); err != nil {
 			return s, err
 		}
+		t.memory.hidden = found != nil
 	}
 	if s.refusal = t.refuseGraph(found); s.refusal != nil {
 		return s, nil
@@ -201,7 +202,7 @@ func (t *task) replaceGraph(ctx context.Context, s *situation, before *graphView
 	g, err := t.writeGraph(ctx, before)
 	if err != nil {
 		if apierrors.IsConflict(err) {
-			s.outdated = true
+			s.outdated, t.memory.hidden = true, before == nil
 			return nil
 		}
 		s.refusal = refusedByServer(err)

@@ -43,13 +43,12 @@ func TestRestart(t *testing.T) {
 			t.Errorf("%s %s %s", r.Verb, r.Resource, r.Name)
 		}
 	}
-	var writes []string
+	// The graph of a new instance isn't read before: the write fails if there is one.
 	for _, r := range proxy.Requests() {
-		if strings.HasPrefix(r.Name, "last") && r.Write() {
-			writes = append(writes, r.Verb+" "+r.Resource)
+		if strings.HasPrefix(r.Name, "last") && r.Verb == "get" {
+			t.Errorf("%s %s %s", r.Verb, r.Resource, r.Name)
 		}
 	}
-	t.Log(writes)
 }
 
 // Whatever happens to the manager and to its requests, the cluster becomes what the instances
