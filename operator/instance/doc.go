@@ -7,14 +7,13 @@
 //     it, with its informer, when the kind is listed no longer.
 //   - kind.go is the controller of one kind. Every kind has a queue of its own, so a module
 //     that evaluates for long delays only its own instances.
-//   - count.go counts the instances of a kind, for the status of its Transform and for the executor
-//     of rollouts.
 //   - graphs.go watches the graphs that the manager made, and wakes their instances.
 //     graphview.go keeps of each graph only the parts that are needed here.
 //   - reconcile.go handles one instance: it renders (render.go), writes the graph
 //     (graphwrite.go) and then the status (statuswrite.go).
 //   - version.go chooses the version of the module that an instance is rendered with, and
-//     forecasts the effect of another one. member.go shows instances to the executor of rollouts.
+//     forecasts the effect of another one. member.go shows instances to the executor of rollouts,
+//     and counts them, also for the status of the Transform.
 //   - status.go composes the status, which is a pure function, with the fields of the module's
 //     #Status (ownstatus.go). problems.go writes the
 //     messages, and events.go emits Events.
