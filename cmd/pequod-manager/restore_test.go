@@ -218,7 +218,8 @@ func TestRestore(t *testing.T) {
 			checkCalm(t, c, p)
 			stopped(t, p)
 			for _, line := range p.Log.Lines() {
-				if strings.Contains(line, "forbidden") {
+				// A graph that was there before its roles is executed again when they are made.
+				if strings.Contains(line, "forbidden") && !strings.Contains(line, "the condition Ready of a graph has changed") {
 					t.Errorf("a right is missing: %s", line)
 				}
 			}
