@@ -65,8 +65,8 @@ func Unlisted(now, until time.Time, what string) error {
 	return &Error{Class: Later, After: now.Add(min(until.Sub(now), 2*time.Second)), Message: "the " + what + " may be listed later"}
 }
 
-// Into decodes a response of a host to a GET request, unless the host's failure says that there is
-// none.
+// Into decodes the JSON of a response. failure returns the error of a response whose status code
+// isn't one of want. host is the name of the product in messages.
 func (c *Call) Into(into any, host string, failure func(c *Call, want ...int32) error) error {
 	if err := failure(c, http.StatusOK); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package conditions sets the conditions that kstatus reads: an object is Ready, or it isn't and is
-// Reconciling, or Stalled until somebody changes something.
+// Package conditions sets the standard conditions of kstatus: Ready, Reconciling and Stalled.
+// Stalled means that the object can't become ready without a change.
 package conditions
 
 import (

@@ -63,9 +63,9 @@ func Choice(cmd *cobra.Command, target *string, value string, allowed []string) 
 // IsTemplate reports whether a format that [Choice] accepted is one with a template.
 func IsTemplate(format string) bool { return strings.Contains(format, "=") }
 
-// Answer is what a command prints in the formats of [Choice].
+// Answer is the output of a command in each format of [Choice].
 type Answer struct {
-	// Root is what JSON and YAML print, and what templates apply to.
+	// Root is the value for JSON, YAML and templates.
 	Root any
 	// Names are the objects as kubectl names them.
 	Names []string

@@ -24,7 +24,7 @@ func (c *Checkout) Fill(path string) error {
 			c.fill(filepath.Join(dir, "cue.mod"), func(string) bool { return false })
 		}
 		c.fill(path, direct)
-		// Only now: others read the files as soon as this says that they are there.
+		// Set last: other goroutines read the files as soon as the entry exists.
 		c.mu.Lock()
 		c.filled[path] = true
 		c.mu.Unlock()

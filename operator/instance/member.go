@@ -213,8 +213,8 @@ func (c counter) run(ctx context.Context, publish func()) {
 	}
 }
 
-// tally has the numbers of the instances of a kind. It follows each change of one of them, so that
-// nobody has to look at all.
+// tally counts the instances of a kind incrementally, so that a change of one instance doesn't require
+// a walk over all.
 type tally struct {
 	// phases counts the instances by the phase of their status; without one they are Pending.
 	phases map[string]int

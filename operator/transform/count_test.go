@@ -44,7 +44,7 @@ func TestInstanceCounts(t *testing.T) {
 	b.catalog.Count(key, v1alpha1.InstanceCounts{Total: 4, Ready: 4, Pinned: 1})
 	stored = shows(v1alpha1.InstanceCounts{Total: 4, Ready: 4, Pinned: 1})
 	b.catalog.Count(key, v1alpha1.InstanceCounts{Total: 4, Ready: 4, Pinned: 1})
-	// A write with an outdated copy is refused and repeated: what counts is what is stored.
+	// A write with an outdated resourceVersion is refused and repeated. Only stored versions count.
 	n := 0
 	for quiet := time.After(time.Second); quiet != nil; { // nothing is to come
 		select {

@@ -9,7 +9,7 @@
 //   - reconcile.go is one such round
 //   - record.go writes status.rollout, the condition RolledOut and Events
 //
-// While nothing rolls out, no instance is looked at: [board.Kind] says that none is behind.
+// While no rollout is in progress and [board.Kind] counts no outdated instance, instances aren't read.
 //
 // The Transform has all that a restarted manager needs. A version that no instance and no
 // rollout needs is deleted from the revisions.
