@@ -14,8 +14,8 @@ import (
 	"github.com/pequod-io/pequod/operator/worker/protocol"
 )
 
-// longEvaluation is the time after which an evaluation does not keep others waiting: the
-// operating system shares the processors between both.
+// longEvaluation is the time after which an evaluation does not keep others waiting, of the same platform
+// neither: the operating system shares the processors between both.
 const longEvaluation = time.Second
 
 // dispatch begins the evaluations that may begin. p.mu is held.
@@ -183,7 +183,9 @@ func (p *Pool) begin(pl *platform, l *lane) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if l.slot == ordinarySlot {
+				l.long = true
 				p.queue.release(l)
+				p.queue.add(pl)
 				p.dispatch()
 			}
 		})
@@ -305,7 +307,7 @@ func (p *Pool) finish(pl *platform, l *lane, c *call, answer *protocol.Answer, e
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue.release(l)
-	l.busy = false
+	l.busy, l.long = false, false
 	l.idleSince = time.Now()
 	if !c.begun.IsZero() {
 		l.worked += l.idleSince.Sub(c.begun)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -187,10 +189,48 @@ func TestStopped(t *testing.T) {
 	}
 	pool = hurried
 	suspend(syscall.SIGSTOP)
+	for _, id := range pool.IDs() {
+		stopped(t, id)
+	}
 	_, err = pool.Render(t.Context(), key, shop("a", "fine"), "default")
 	var limit *worker.LimitError
 	if !errors.As(err, &limit) || limit.Limit != worker.LimitTime {
 		t.Errorf("a process that is stopped: %v", err)
+	}
+}
+
+// TestNobodyWaits checks that the evaluation for a webhook ends when no API server waits for its answer any more.
+func TestNobodyWaits(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Hour})
+	key, _ := load(t, pool, "shop", inlined(hostile))
+	for _, id := range pool.IDs() {
+		if err := syscall.Kill(id, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		stopped(t, id)
+	}
+	_, err := pool.Validate(t.Context(), key, shop("a", "fine"), "default")
+	if want := "platform pequod-system/shop: no answer after 30s"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// stopped waits until a signal has stopped a process: on a busy machine its threads go on meanwhile.
+func stopped(t *testing.T, pid int) {
+	t.Helper()
+	for {
+		threads, err := procfs.AllThreads(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(threads, func(thread procfs.Proc) bool {
+			stat, err := thread.Stat()
+			return err == nil && stat.State != "T"
+		}) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -68,7 +68,7 @@ func (p *Pool) validate(ctx context.Context, key Key, instance *unstructured.Uns
 		return nil, err
 	}
 	request.CheckOnly = true
-	answer, err := p.do(ctx, key, p.urgent(protocol.Request{Render: &request}, 1))
+	answer, err := p.do(ctx, key, p.urgent(protocol.Request{Render: &request}))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (p *Pool) Convert(ctx context.Context, key Key, instances []*unstructured.U
 		}
 		request.Objects = append(request.Objects, object)
 	}
-	answer, err := p.do(ctx, key, p.urgent(protocol.Request{Convert: request}, max(1, len(instances))))
+	answer, err := p.do(ctx, key, p.urgent(protocol.Request{Convert: request}))
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +108,12 @@ func (p *Pool) Convert(ctx context.Context, key Key, instances []*unstructured.U
 	return converted, nil
 }
 
-// urgent returns a call with the time for a number of evaluations.
-func (p *Pool) urgent(request protocol.Request, evaluations int) *call {
-	return &call{request: request, limit: time.Duration(evaluations)*p.options.Clock + p.options.Grace, urgent: true}
+// maxWebhook is the longest time for which an API server waits for a webhook.
+const maxWebhook = 30 * time.Second
+
+// urgent returns a call that the API server waits for.
+func (p *Pool) urgent(request protocol.Request) *call {
+	return &call{request: request, limit: min(p.options.Clock+p.options.Grace, maxWebhook), urgent: true}
 }
 
 // withSpec returns an object with another spec, or a copy of it if spec is null.

@@ -33,6 +33,8 @@ type lane struct {
 	process *process
 	// loaded is true if the process has loaded the platform.
 	loaded bool
+	// long is true if the evaluation takes long.
+	long bool
 	// starting is true if the lane has the room for a process that does not exist yet.
 	starting bool
 	// idle ends the process after a while. It is nil while there is none, or busy.
@@ -72,9 +74,9 @@ func (p *platform) busy() bool {
 }
 
 // mayGrow reports whether the platform may have a second lane: there were more calls for a quantum than one process
-// evaluates.
+// evaluates, or the evaluation takes long.
 func (p *platform) mayGrow() bool {
-	return p.lanes[0].worked >= quantum && !slices.ContainsFunc(p.lanes[1:], func(l *lane) bool { return l.busy || l.process != nil })
+	return (p.lanes[0].worked >= quantum || p.lanes[0].long) && !slices.ContainsFunc(p.lanes[1:], func(l *lane) bool { return l.busy || l.process != nil })
 }
 
 // name is the name of the platform in messages and metrics.

@@ -185,6 +185,33 @@ func TestLongQueue(t *testing.T) {
 	eventually(t, func() error { return processes(pool, 1) })
 }
 
+// TestLongEvaluation checks that an evaluation that takes long doesn't keep the other instances of its platform waiting.
+func TestLongEvaluation(t *testing.T) {
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Hour})
+	key, _ := load(t, pool, "shop", inlined(hostile))
+	ended := make(chan error, 1)
+	go func() {
+		_, err := pool.Render(context.WithoutCancel(t.Context()), key, shop("a", "time"), "default")
+		ended <- err
+	}()
+	eventually(t, func() error {
+		if _, busy := pool.Calls(key); !busy {
+			return errors.New("nothing is evaluated")
+		}
+		return nil
+	})
+	for n := range 10 {
+		if err := fine(t.Context(), pool, key, n); err != nil {
+			t.Error(err)
+		}
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the evaluation that takes long has ended: %v", err)
+	default:
+	}
+}
+
 // TestForget checks that nothing of a Transform is left, and that its calls fail.
 func TestForget(t *testing.T) {
 	pool := newPool(t, "worker", worker.Options{Timeout: time.Hour})
