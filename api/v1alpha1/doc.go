@@ -58,6 +58,10 @@ const (
 	// cluster-scoped.
 	LabelGraph          = "pequod.io/graph"
 	LabelGraphNamespace = "pequod.io/graph-namespace"
+	// LabelBucket is one of 64 parts into which appliers that divide the graphs among replicas divide
+	// their objects, a number from 0 on. It is that of the UID of the graph, so that a replica
+	// watches only the objects of its own graphs.
+	LabelBucket = "pequod.io/bucket"
 	// LabelInventory marks the ConfigMaps that store the inventory of a graph.
 	LabelInventory = "pequod.io/inventory"
 	// LabelCueModule marks the ConfigMaps that are modules, with the value "true". Without

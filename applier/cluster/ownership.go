@@ -93,6 +93,7 @@ func releasedLabels(live *unstructured.Unstructured, to *inventory.Owner) map[st
 	delete(labels, v1alpha1.LabelManaged)
 	delete(labels, v1alpha1.LabelGraph)
 	delete(labels, v1alpha1.LabelGraphNamespace)
+	delete(labels, v1alpha1.LabelBucket)
 	if labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBy {
 		delete(labels, v1alpha1.LabelManagedBy)
 	}

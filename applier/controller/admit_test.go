@@ -17,6 +17,7 @@ type byFirstDigit struct{}
 
 func (byFirstDigit) Of(uid types.UID) int                   { return int(uid[0] - '0') }
 func (byFirstDigit) Selector([]int) string                  { return "" }
+func (byFirstDigit) Without([]int) []string                 { return nil }
 func (byFirstDigit) Run(context.Context, shards.Work) error { return nil }
 
 // Events of a shard that is taken are dropped until the list has its graphs, as are those of others.

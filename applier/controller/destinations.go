@@ -130,6 +130,15 @@ func (s *destinations) leavingIn() map[string]bool {
 	return namespaces
 }
 
+// reselect is [share.Share.Reselect] for all clusters.
+func (s *destinations) reselect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.open {
+		d.share.Reselect()
+	}
+}
+
 // retain notes that another graph uses a destination.
 func (s *destinations) retain(d *destination) {
 	s.mu.Lock()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +26,8 @@ import (
 // graphs of shards itself, it also begins again when a shard was given up.
 type division struct {
 	changed chan struct{} // gets a value when the shards changed; has a buffer of one
+
+	objects atomic.Pointer[string] // the selector of the objects of this replica; nil for those of all
 
 	mu sync.Mutex
 	// held are the shards of this replica. The value is set if the watch covers the shard.
@@ -86,6 +90,31 @@ func (otherGraph) Notify(share.Observation) {}
 // lock.
 func (c *controller) covers(uid types.UID) bool {
 	return c.Shards == nil || c.division.held[c.Shards.Of(uid)]
+}
+
+// managed returns the label selector of the objects of graphs that this replica watches: those of its own
+// graphs, and those that have no bucket yet.
+func (d *division) managed() string {
+	if selector := d.objects.Load(); selector != nil {
+		return *selector
+	}
+	return share.Managed
+}
+
+// selectObjects makes the watches of objects cover the graphs of the shards that are held.
+func (c *controller) selectObjects() {
+	c.division.mu.Lock()
+	others := c.Shards.Without(slices.Collect(maps.Keys(c.division.held)))
+	c.division.mu.Unlock()
+	selector := share.Managed
+	if len(others) > 0 {
+		selector += "," + v1alpha1.LabelBucket + " notin (" + strings.Join(others, ",") + ")"
+	}
+	if selector != c.division.managed() {
+		c.division.objects.Store(&selector)
+		c.share.Reselect()
+		c.destinations.reselect()
+	}
 }
 
 // complete reports whether the watch covers all shards that are held. The caller holds the lock.
@@ -159,6 +188,7 @@ func (c *controller) followShards(ctx context.Context) {
 		case <-ctx.Done():
 		case <-time.After(share.MinPause):
 		}
+		c.selectObjects()
 		c.division.mu.Lock()
 		same := c.division.complete() && c.Shards.Selector(slices.Sorted(maps.Keys(c.division.held))) == selector
 		c.division.mu.Unlock()

@@ -7,13 +7,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/shards"
 	"github.com/pequod-io/pequod/test/faults"
 )
 
@@ -39,7 +43,69 @@ func TestServerSelectsGraphs(t *testing.T) {
 	t.Parallel()
 	f := selectingFleet(t)
 	f.divides()
-	f.receivesItsShare()
+	f.receivesItsShare(func(r *replica) *atomic.Int64 { return &r.graphs })
+}
+
+// TestServerSelectsObjects has replicas divide graphs whose objects have no bucket yet. To divide them
+// writes nothing, and all changes of the objects are noticed. When the objects were written again, a replica
+// receives only those of its own graphs.
+func TestServerSelectsObjects(t *testing.T) {
+	t.Parallel()
+	f, names := newFleet(t), graphNames(40)
+	alone := *f.env
+	alone.start(alone.Config)
+	f.set("0", names...)
+	f.reached("0", names...)
+	alone.stop()
+	before := f.versions(names...)
+	first := f.begin(64)
+	f.balanced(map[*replica]int{first: 64})
+	second := f.begin(64)
+	f.balanced(map[*replica]int{first: 32, second: 32})
+	f.settled(names...)
+	if diff := cmp.Diff(before, f.versions(names...)); diff != "" {
+		t.Errorf("versions of graphs and objects (-before +after they were divided):\n%s", diff)
+	}
+	drifts := func(name string) {
+		t.Helper()
+		f.patch("v1", "ConfigMap", name, "somebody", `{"data":{"a":"drift"}}`)
+		f.eventually("corrected", func(ctx ctx) bool { return f.data(ctx, name) == "0" })
+	}
+	for _, name := range names[:10] {
+		drifts(name)
+		if got, want := f.bucket(name), shards.Bucket(f.graphUID(name)); got != want {
+			t.Errorf("%s has bucket %q; want %s", name, got, want)
+		}
+	}
+	// Objects with any bucket, as if they were of a former graph.
+	for i, name := range names[10:30] {
+		f.patch("v1", "ConfigMap", name, "somebody", fmt.Sprintf(`{"metadata":{"labels":{"pequod.io/bucket":"%d"}}}`, i*3))
+	}
+	time.Sleep(2 * time.Second) // until the replicas have noticed it
+	for _, name := range names[10:30] {
+		drifts(name)
+	}
+	f.receivesItsShare(func(r *replica) *atomic.Int64 { return &r.maps })
+}
+
+// bucket returns the bucket of a ConfigMap.
+func (f *fleet) bucket(name string) string {
+	f.t.Helper()
+	object, err := f.resource("v1", "ConfigMap").Get(f.background(), name, metav1.GetOptions{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return object.GetLabels()[v1alpha1.LabelBucket]
+}
+
+// graphUID returns the UID of a graph.
+func (f *fleet) graphUID(name string) types.UID {
+	f.t.Helper()
+	rg, err := f.get(f.background(), name)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return rg.UID
 }
 
 // TestHandOverWithSelection is TestHandOverBetweenShards where replicas don't receive the graphs of others.
@@ -55,9 +121,9 @@ func TestScaleEventsWithSelection(t *testing.T) {
 	selectingFleet(t).scales()
 }
 
-// receivesItsShare has a new replica take a half of the graphs, and counts the bytes of graphs that
-// it receives.
-func (f *fleet) receivesItsShare() {
+// receivesItsShare has a new replica take a half of the graphs, and compares the bytes that replicas
+// receive.
+func (f *fleet) receivesItsShare(of func(*replica) *atomic.Int64) {
 	f.t.Helper()
 	for _, r := range f.replicas {
 		r.stop()
@@ -71,14 +137,14 @@ func (f *fleet) receivesItsShare() {
 		f.balanced(held)
 		f.settled(names...)
 		for _, r := range replicas {
-			r.bytes.Store(0)
+			of(r).Store(0)
 		}
 		f.set("share-"+strconv.Itoa(len(replicas)), names...)
 		f.reached("share-"+strconv.Itoa(len(replicas)), names...)
 		f.settled(names...)
 		var all []int64
 		for _, r := range replicas {
-			all = append(all, r.bytes.Load())
+			all = append(all, of(r).Load())
 		}
 		return all
 	}
@@ -87,7 +153,7 @@ func (f *fleet) receivesItsShare() {
 	f.reached("0", names...)
 	alone := received(64, first)
 	both := received(64, first, f.begin(64))
-	f.t.Logf("bytes of watched graphs: alone %d, of two replicas %d", alone, both)
+	f.t.Logf("bytes: alone %d, of two replicas %d", alone, both)
 	if sum := both[0] + both[1]; sum > alone[0]*12/10 || both[0] == 0 || both[1] == 0 {
 		f.t.Errorf("two replicas receive %d bytes; one receives %d", both, alone)
 	}

@@ -56,7 +56,8 @@ type replica struct {
 	name   string
 	proxy  *faults.Proxy
 	notes  notes
-	bytes  atomic.Int64 // of the lists and watches of graphs
+	graphs atomic.Int64 // bytes of the lists and watches of graphs
+	maps   atomic.Int64 // bytes of the lists and watches of ConfigMaps
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
 	err    error         // with which it has ended
@@ -119,12 +120,16 @@ func (f *fleet) begin(count int) *replica {
 	return r
 }
 
-// count counts the bytes that a replica receives of lists and watches of graphs.
+// count counts the bytes that a replica receives of lists and watches of graphs and of ConfigMaps.
 func (r *replica) count(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(q *http.Request) (*http.Response, error) {
 		answer, err := next.RoundTrip(q)
-		if err == nil && q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, "/resourcegraphs") {
-			answer.Body = &countedBody{answer.Body, &r.bytes}
+		switch {
+		case err != nil || q.Method != http.MethodGet:
+		case strings.HasSuffix(q.URL.Path, "/resourcegraphs"):
+			answer.Body = &countedBody{answer.Body, &r.graphs}
+		case strings.HasSuffix(q.URL.Path, "/configmaps"):
+			answer.Body = &countedBody{answer.Body, &r.maps}
 		}
 		return answer, err
 	})

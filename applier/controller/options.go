@@ -89,6 +89,8 @@ type Shards interface {
 	// Selector returns the selector of the graphs of shards, which are sorted, for lists and
 	// watches. It is "" if the API server can't select them.
 	Selector(shards []int) string
+	// Without returns the buckets that have no graph of the shards, see [v1alpha1.LabelBucket].
+	Without(shards []int) []string
 	// Run calls work when the shards of this replica change, until ctx is done. An error means
 	// that other replicas may execute the graphs of this one soon: it must stop at once.
 	Run(ctx context.Context, work shards.Work) error

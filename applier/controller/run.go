@@ -12,6 +12,7 @@ import (
 	"github.com/pequod-io/pequod/applier/controller/status"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
+	"github.com/pequod-io/pequod/applier/shards"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -225,6 +226,9 @@ func (r *run) buildEngine() bool {
 		// The graph is written by pequod-manager, and its developer edits the instance.
 		instance := r.graph.Spec.SourceRef
 		options.AdoptHint = fmt.Sprintf("set the annotation %s: \"true\" on %s %s to take it over", v1alpha1.AnnotationAdopt, instance.Kind, instance.Name)
+	}
+	if r.Shards != nil {
+		options.Bucket = shards.Bucket(r.graph.UID)
 	}
 	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool { return r.host.place().Leaves(r.host, key, owner) }
 	if r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {

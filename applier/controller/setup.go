@@ -61,7 +61,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	c.division = division{changed: make(chan struct{}, 1), held: map[int]bool{}}
 	c.share = share.New(share.Options{
 		Client: own, Requests: requestsPerWorker * o.Concurrent, Steps: o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Now: c.now, Log: c.log,
-		Starting: c.startingGraphs,
+		Starting: c.startingGraphs, Managed: c.division.managed,
 		Listings: c.listings,
 		Index: func(ctx context.Context, namespace string, client *cluster.Client) (configmap.Index, error) {
 			return stored.New(client.REST()).Index(ctx, namespace)

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
@@ -89,7 +90,7 @@ func (e *Engine) ObserveAll(gk schema.GroupKind, namespace, name, version string
 			continue
 		}
 		switch {
-		case !seen.mine && name == "", resourceversion.Older(version, seen.version):
+		case !e.watchedByLabels(seen) && name == "", resourceversion.Older(version, seen.version):
 		case seen.deleting && e.nodes.byKey[key] == nil:
 			e.put(key, absentObservation(version, e.step.now))
 		default:
@@ -197,7 +198,7 @@ func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructure
 	o.kept = graph.KeepReason(obj.Object)
 	objectLabels := obj.GetLabels()
 	o.owner, o.owned = inventory.OwnerOf(objectLabels)
-	o.mine = o.owned && e.owner.Owns(objectLabels)
+	o.mine, o.bucket = o.owned && e.owner.Owns(objectLabels), objectLabels[v1alpha1.LabelBucket]
 	if o.owner == e.owner {
 		o.owner = e.owner // one copy of the names for all objects
 	}

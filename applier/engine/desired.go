@@ -33,6 +33,14 @@ func (e *Engine) resolveDesired(n *node) {
 	e.complete(n, object.Object)
 	n.desired.object = object.Object
 	n.desired.digest, n.desired.err = n.digest(object.Object)
+	// The label is no part of the digest: it is no reason to write an object.
+	bucket := e.opts.Bucket
+	if seen := e.cache.objects[n.key]; seen != nil && bucket == "" {
+		bucket = seen.bucket
+	}
+	if bucket != "" {
+		object.Object["metadata"].(map[string]any)["labels"].(map[string]any)[v1alpha1.LabelBucket] = bucket
+	}
 }
 
 func (e *Engine) resolveReferences(n *node) (*unstructured.Unstructured, error) {

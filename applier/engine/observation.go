@@ -44,6 +44,8 @@ type traits struct {
 	owned bool
 	// mine is set if owner is this graph.
 	mine bool
+	// bucket is the value of [v1alpha1.LabelBucket].
+	bucket string
 	// labeledByApplier is set if an applier set the labels. Otherwise they were
 	// probably copied from another object.
 	labeledByApplier bool

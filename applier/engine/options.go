@@ -110,6 +110,9 @@ type Options struct {
 	// Applied declares that the graph was applied before. If no inventory is stored, it
 	// was lost, and the Survey searches all kinds for objects with the graph's labels.
 	Applied bool
+	// Bucket is the value of [v1alpha1.LabelBucket] that objects get when they are written, and that those
+	// have which watches by labels report. "" keeps the label that an object has.
+	Bucket string
 	// Managers are field managers of the graph besides [FieldManager] and those of its
 	// nodes: an object whose label they set was applied by the graph.
 	Managers []string

@@ -35,19 +35,27 @@ func (e *Engine) Tracked() []Target {
 	for _, n := range e.nodes.all {
 		seen := e.cache.objects[n.key]
 		readOnly := n.policy.external || e.adoption.mirror && n.policy.listed
-		labeled := !readOnly && (seen == nil || seen.uid == "" || seen.mine)
+		labeled := !readOnly && (seen == nil || seen.uid == "" || e.watchedByLabels(seen))
 		unreadable := seen != nil && seen.err != nil || seen == nil && e.opts.Damper.couldNotRead(n.key)
 		tracked = append(tracked, Target{n.key, n.version, labeled, false, unreadable})
 	}
 	nodes := len(tracked)
 	for key, entry := range e.ledger.entries {
 		if e.nodes.byKey[key] == nil {
-			tracked = append(tracked, Target{key, entry.Version, true, true, false})
+			seen := e.cache.objects[key]
+			labeled := seen == nil || !seen.mine || e.watchedByLabels(seen)
+			tracked = append(tracked, Target{key, entry.Version, labeled, true, false})
 		}
 	}
 	// In the same order every time, so that callers recognize that nothing changed.
 	slices.SortFunc(tracked[nodes:], func(a, b Target) int { return a.Key.Compare(b.Key) })
 	return tracked
+}
+
+// watchedByLabels reports whether a watch of the graph's labels, and of its bucket, reports an object. A former
+// graph of the same name may have had another bucket.
+func (e *Engine) watchedByLabels(seen *observation) bool {
+	return seen.mine && (seen.bucket == e.opts.Bucket || seen.bucket == "" || e.opts.Bucket == "")
 }
 
 // awaited returns the object of a node, and reports whether the engine waits for

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/bits"
+	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/sharding"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +22,23 @@ func Of(uid types.UID, count int) int {
 	_, _ = hash.Write([]byte(uid)) // never fails
 	shard, _ := bits.Mul64(hash.Sum64(), uint64(count))
 	return int(shard)
+}
+
+// buckets is the number of buckets, into which objects are divided whatever the number of shards is.
+const buckets = 64
+
+// Bucket returns the bucket of an object as the value of a label.
+func Bucket(uid types.UID) string { return strconv.Itoa(Of(uid, buckets)) }
+
+// Without returns the buckets that have no object of the shards.
+func (r *Replica) Without(shards []int) []string {
+	var without []string
+	for bucket := range buckets {
+		if !slices.ContainsFunc(shards, func(shard int) bool { return bucket*r.Count < (shard+1)*buckets && shard*buckets < (bucket+1)*r.Count }) {
+			without = append(without, strconv.Itoa(bucket))
+		}
+	}
+	return without
 }
 
 // selector returns the selector of the objects of shards, which are sorted. Shards that follow each

@@ -48,6 +48,18 @@ func TestHash(t *testing.T) {
 				t.Errorf("%s in shard %d of %d is selected by %s: %t, %v", uid, Of(types.UID(uid), count), count, selector, selected, err)
 			}
 		}
+		// The buckets without an object of these shards.
+		r := &Replica{Options: Options{Count: count}}
+		without := r.Without(some)
+		for i := range 2000 {
+			uid := types.UID(fmt.Sprintf("%08x-1c5d-4f7a-9d10-0123456789ab", i))
+			if slices.Contains(without, Bucket(uid)) && slices.Contains(some, Of(uid, count)) {
+				t.Errorf("%s in shard %d of %d is in bucket %s, which has none of %v", uid, Of(uid, count), count, Bucket(uid), some)
+			}
+		}
+		if most := buckets - len(some)*buckets/count; len(without) > most || len(without) < most-2*len(some) {
+			t.Errorf("shards %v of %d have none of %d buckets; want about %d", some, count, len(without), most)
+		}
 		for shard, size := range sizes {
 			if even := 2000 / count; size < even/2 || size > even*2 {
 				t.Errorf("shard %d of %d has %d of 2000 objects", shard, count, size)

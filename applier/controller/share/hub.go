@@ -26,6 +26,7 @@ type hub struct {
 	waitingGraphs func() int
 	// startingGraphs is [Options.Starting].
 	startingGraphs func() int
+	managed        func() string // see [Options.Managed]
 
 	// wake makes run start the watchers in added. Its buffer of one holds the
 	// wakeup while run is busy.
@@ -44,7 +45,7 @@ type hub struct {
 func newHub(own *cluster.Client, retryRefused, relist time.Duration, waitingGraphs func() int) *hub {
 	return &hub{
 		own: own, retryRefused: retryRefused, relist: relist,
-		waitingGraphs: waitingGraphs, startingGraphs: func() int { return 0 },
+		waitingGraphs: waitingGraphs, startingGraphs: func() int { return 0 }, managed: func() string { return Managed },
 		wake: make(chan struct{}, 1), watchers: map[Selection]*watcher{},
 		subscriptions: map[Graph][]followed{}, references: newReferences(),
 	}
@@ -204,7 +205,7 @@ func (h *hub) unsubscribe(g Graph) {
 func (h *hub) watcher(s Selection, client *cluster.Client) *watcher {
 	w := h.watchers[s]
 	if w == nil {
-		w = &watcher{hub: h, selection: s, client: client, followers: map[objectName][]Graph{}}
+		w = &watcher{hub: h, selection: s, client: client, request: s.Request(h.managed()), followers: map[objectName][]Graph{}}
 		h.watchers[s] = w
 		h.added = append(h.added, w)
 		select {
@@ -226,6 +227,17 @@ func (h *hub) remove(w *watcher) {
 	}
 	w.firstListed(false)
 	delete(h.watchers, w.selection)
+}
+
+// reselect implements [Share.Reselect].
+func (h *hub) reselect() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.watchers {
+		if w.again != nil && w.reselected() {
+			w.again()
+		}
+	}
 }
 
 // waiting returns the number of graphs whose steps wait.

@@ -65,8 +65,8 @@ type Selection struct {
 	All       bool   // all objects, not only those of graphs
 }
 
-// managedSelector selects the objects of all graphs.
-const managedSelector = v1alpha1.LabelManaged + "=true"
+// Managed is the label selector of the objects of all graphs.
+const Managed = v1alpha1.LabelManaged + "=true"
 
 // Request returns the selection as the cluster client takes it, with a label
 // selector for selections without a name.

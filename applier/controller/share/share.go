@@ -35,6 +35,9 @@ type Options struct {
 	// Relist is the longest time until the objects of graphs are listed again, in
 	// case that an event was lost; 0 means never.
 	Relist time.Duration
+	// Managed returns the label selector of the objects of graphs; nil means [Managed]. See
+	// [Share.Reselect].
+	Managed func() string
 	// Listings reads what the graphs of a namespace list: objects that another graph
 	// lists are handed over to it instead of being deleted.
 	Listings ReadNamespace[Listings]
@@ -66,6 +69,9 @@ func New(o Options) *Share {
 	p, steps := newPool(o.Requests), newPool(o.Steps)
 	h := newHub(o.Client, o.RetryRefused, o.Relist, steps.waiting)
 	h.asAccounts = o.AsAccounts
+	if o.Managed != nil {
+		h.managed = o.Managed
+	}
 	if o.Starting != nil {
 		h.startingGraphs = o.Starting
 	}
@@ -74,7 +80,7 @@ func New(o Options) *Share {
 		departures: newDepartures(),
 		listings:   newReads(p, o.Listings, o.Log), indices: newReads(p, o.Index, o.Log),
 	}
-	s.surveys = &surveys{pool: p, own: o.Client, watches: h, owner: s.owner}
+	s.surveys = &surveys{pool: p, own: o.Client, watches: h, owner: s.owner, managed: h.managed}
 	return s
 }
 
@@ -87,15 +93,19 @@ func New(o Options) *Share {
 // [Share.Watch] keeps its watches open.
 func (s *Share) Distant(client *cluster.Client, name string) *Share {
 	h := newHub(client, s.hub.retryRefused, s.hub.relist, s.steps.waiting)
-	h.startingGraphs, h.distant = s.hub.startingGraphs, true
+	h.startingGraphs, h.managed, h.distant = s.hub.startingGraphs, s.hub.managed, true
 	d := &Share{
 		log: s.log, cluster: name, pool: s.pool, steps: s.steps, hub: h, departures: newDepartures(),
 		identities: newIdentities(client, s.identities.now),
 	}
 	d.identities.distant = true
-	d.surveys = &surveys{pool: s.pool, own: client, watches: h, owner: d.owner}
+	d.surveys = &surveys{pool: s.pool, own: client, watches: h, owner: d.owner, managed: h.managed}
 	return d
 }
+
+// Reselect makes the watches of the objects of graphs begin again with a list, if the selector that
+// [Options.Managed] returns has changed. Graphs whose objects it doesn't select must have unsubscribed.
+func (s *Share) Reselect() { s.hub.reselect() }
 
 // Watch keeps the watches of a distant cluster open until ctx is done.
 func (s *Share) Watch(ctx context.Context) { s.hub.run(ctx) }

@@ -40,6 +40,7 @@ type surveys struct {
 	own     *cluster.Client
 	watches watches
 	owner   func(Graph) any // of jobs, see [Share.owner]
+	managed func() string   // see [Options.Managed]
 
 	mu      sync.Mutex
 	waiting []*Survey
@@ -164,7 +165,7 @@ func (s *surveys) list(ctx context.Context, all []*Survey) {
 		s.read = read
 	}()
 	for gvk := range kinds {
-		request := Selection{GVK: gvk}.Request(managedSelector)
+		request := Selection{GVK: gvk}.Request(s.managed())
 		err := s.own.ListPages(ctx, request, func(page []unstructured.Unstructured) {
 			read += len(page)
 			handOver(page, byOwner)

@@ -36,6 +36,7 @@ type watcher struct {
 	// while no watch is open.
 	newest, least string
 	again         context.CancelFunc
+	request       cluster.Selection // what the watch selects
 	// listing has the objects that the list of a shared watch covers: those that
 	// graphs followed when it began.
 	listing map[objectName]bool
@@ -122,9 +123,8 @@ func (w *watcher) run(ctx context.Context) {
 		wait := pause
 		var noKind *cluster.NoKindError
 		failing := false
-		request := w.selection.Request(managedSelector)
 		watching, cancel := w.relist(ctx)
-		w.begin(cancel)
+		request := w.begin(cancel)
 		err := w.client.ListAndWatch(watching, request, w.keep(), w.observe)
 		if w.opening != nil {
 			w.opening.Stop()
@@ -169,12 +169,17 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// begin notes that the watch begins with a list. Again ends it.
-func (w *watcher) begin(again context.CancelFunc) {
+// begin notes that the watch begins with a list, and returns what it selects. Again ends it.
+func (w *watcher) begin(again context.CancelFunc) cluster.Selection {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	w.again, w.least = again, w.newest
+	w.again, w.least, w.request = again, w.newest, w.selection.Request(w.hub.managed())
+	return w.request
 }
+
+// reselected reports whether the watch selects other objects than it did when it began. The caller holds
+// the hub's lock.
+func (w *watcher) reselected() bool { return w.request != w.selection.Request(w.hub.managed()) }
 
 // end notes that the watch ended.
 func (w *watcher) end() {
@@ -313,8 +318,7 @@ func (w *watcher) observe(ev cluster.Event) bool {
 		}
 		// What was followed since the list began may have changed before it was read.
 		missing := w.missesFollowed()
-		w.observeList(ev.Listing)
-		return !missing
+		return w.observeList(ev.Listing) && !missing
 	}
 	o := Observation{Type: ObjectChanged, Object: ev.Object}
 	if ev.Deleted {
@@ -330,10 +334,14 @@ func (w *watcher) observe(ev cluster.Event) bool {
 }
 
 // observeList hands each subscriber its part of a list. A subscriber without
-// objects gets an empty list: that is how it learns that they were deleted.
-func (w *watcher) observeList(all *cluster.Listing) {
+// objects gets an empty list: that is how it learns that they were deleted. A list of what isn't
+// selected any more is dropped, and observeList returns false.
+func (w *watcher) observeList(all *cluster.Listing) bool {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
+	if w.reselected() {
+		return false
+	}
 	w.listed = true
 	if w.wentBack(all.ResourceVersion) {
 		w.notifyAll(HistoryRewritten)
@@ -352,6 +360,7 @@ func (w *watcher) observeList(all *cluster.Listing) {
 		g.Notify(Observation{Type: Listed, Selection: w.selection, Version: all.ResourceVersion, Objects: parts[g]})
 	}
 	w.firstListed(true)
+	return true
 }
 
 // notifyListed hands a graph its part of a list of a shared watch, in one listing per
