@@ -19,24 +19,6 @@
 // Deployment don't start, and what Events tell about a claim, is found out by package
 // cause.
 //
-// # Adding a check
-//
-// The types of checks are listed in four places. TestEveryCheckIsComplete fails
-// if one of them is missing:
-//
-//  1. api/v1alpha1/resourcegraph.go: the constant, its place in ReadyTypes, and
-//     its name in the Enum marker of ReadyType. Then run make generate, which
-//     writes the enum into the CustomResourceDefinition. Validation, diagrams and
-//     hints follow from ReadyTypes.
-//  2. applier/readiness/checks.go: the function that evaluates the check, and its
-//     entry in the table of checks.
-//  3. render/kinds/ready.go: the kinds for which the check can't pass, or an empty
-//     case if it can pass for any kind.
-//  4. docs/cue-modules.md: the row in the table of checks.
-//
-// A check with parameters of its own also needs their validation in
-// api/graph/check.go.
-//
 // # Files
 //
 //   - checker.go, verdict.go: Compile, Checker and its Verdict

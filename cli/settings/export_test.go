@@ -3,6 +3,9 @@ package settings
 // RepositoryFlags is repositoryFlags for tests.
 var RepositoryFlags = repositoryFlags
 
+// PathFlags is pathFlags for tests.
+var PathFlags = pathFlags
+
 // CheckType is checkType for tests.
 var CheckType = checkType
 

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -26,12 +25,10 @@ var repositoryFlags = []string{
 // from the environment are relative to the working directory, as on the command
 // line.
 var pathFlags = []string{
-	"against", "cache-dir", "certificate-authority", "client-certificate", "client-key", "crd", "dir", "filename", "for-each", "key", "kubeconfig",
-	"output-dir", "platform", "policy", "registry-ca-file", "sign-key", "trusted-root",
+	"against", "base-output", "ca-file", "cache-dir", "certificate-authority", "client-certificate", "client-key", "crd", "dir", "filename",
+	"for-each", "from-chart", "from-crd", "from-manifests", "history-url-file", "inputs", "key", "kubeconfig", "modeline", "output-dir",
+	"platform", "policy", "registry-ca-file", "sign-key", "state", "token-file", "trusted-root",
 }
-
-// IsPath reports whether a flag names files.
-func IsPath(flag string) bool { return slices.Contains(pathFlags, flag) }
 
 // variableOf returns the name of the environment variable that sets f.
 func variableOf(f *pflag.Flag) string {

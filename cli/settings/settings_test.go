@@ -3,6 +3,7 @@ package settings_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,30 @@ func TestEveryFlagIsClassified(t *testing.T) {
 	for _, name := range slices.Concat(settings.RepositoryFlags, userFlags) {
 		if !exist[name] {
 			t.Errorf("no command has the flag --%s", name)
+		}
+	}
+}
+
+// aboutFiles are flags that mention files and name none, or name them in the form FORMAT=FILE.
+var aboutFiles = []string{"dry-run", "layout", "output", "report", "selector", "source-link"}
+
+// TestEveryPathIsKnown checks that the value of a flag whose help says that it names files is a path in a
+// pequod.yaml, which is relative to the directory of that file.
+func TestEveryPathIsKnown(t *testing.T) {
+	names := regexp.MustCompile(`\b(files?|director(y|ies)|path|PEM)\b`)
+	mention := map[string]bool{}
+	visitFlags(cli.Command(), func(cmd *cobra.Command, f *pflag.Flag) {
+		if f.Value.Type() != "string" && f.Value.Type() != "stringArray" || !names.MatchString(f.Usage) {
+			return
+		}
+		mention[f.Name] = true
+		if path, other := slices.Contains(settings.PathFlags, f.Name), slices.Contains(aboutFiles, f.Name); path == other {
+			t.Errorf("%s --%s: a path %t, something else %t; want one of them", cmd.CommandPath(), f.Name, path, other)
+		}
+	})
+	for _, name := range aboutFiles {
+		if !mention[name] {
+			t.Errorf("no help of a flag --%s mentions files", name)
 		}
 	}
 }

@@ -19,12 +19,14 @@ type Subject struct {
 	ServiceType string
 }
 
-// readyKinds has the kinds for which the checks that are made for one kind can
-// pass.
+// readyKinds has the only kinds for which each check can pass; nil means that it may pass for any kind.
 var readyKinds = map[v1alpha1.ReadyType][]schema.GroupKind{
 	v1alpha1.ReadyDeploymentAvailable: {{Group: "apps", Kind: "Deployment"}, {Group: "extensions", Kind: "Deployment"}},
 	v1alpha1.ReadyJobComplete:         {{Group: "batch", Kind: "Job"}},
 	v1alpha1.ReadyLoadBalancer:        {{Kind: "Service"}},
+	v1alpha1.ReadyConditionMatch:      nil,
+	v1alpha1.ReadyExists:              nil,
+	v1alpha1.ReadyExpression:          nil,
 }
 
 // Ready reports the readiness checks of a node that can never pass for an object
@@ -44,19 +46,17 @@ func (c *Catalog) Ready(s Subject, checks []v1alpha1.ReadyCheck) problem.List {
 			p.Severity = severity
 			found = append(found, *p)
 		}
-		switch check.Type {
-		case v1alpha1.ReadyDeploymentAvailable, v1alpha1.ReadyJobComplete, v1alpha1.ReadyLoadBalancer:
-			if !slices.Contains(readyKinds[check.Type], gk) {
-				add("type", problem.Error, fmt.Sprintf("%s can't hold for a %s", check.Type, s.Kind), hintFor(gk))
-			} else if check.Type == v1alpha1.ReadyLoadBalancer && s.ServiceType != "" && s.ServiceType != "LoadBalancer" {
-				add("type", problem.Error, "ServiceLoadBalancerReady can't hold for a Service of type "+s.ServiceType, "make it LoadBalancer, or leave the check out")
-			}
-		case v1alpha1.ReadyConditionMatch:
+		kinds := readyKinds[check.Type]
+		switch {
+		case kinds != nil && !slices.Contains(kinds, gk):
+			add("type", problem.Error, fmt.Sprintf("%s can't hold for a %s", check.Type, s.Kind), hintFor(gk))
+		case check.Type == v1alpha1.ReadyLoadBalancer && s.ServiceType != "" && s.ServiceType != "LoadBalancer":
+			add("type", problem.Error, "ServiceLoadBalancerReady can't hold for a Service of type "+s.ServiceType, "make it LoadBalancer, or leave the check out")
+		case check.Type == v1alpha1.ReadyConditionMatch:
 			severity, message, hint := c.checkCondition(s, gk, check.ConditionType)
 			if message != "" {
 				add("conditionType", severity, message, hint)
 			}
-		case v1alpha1.ReadyExists, v1alpha1.ReadyExpression:
 		}
 	}
 	return found
