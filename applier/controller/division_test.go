@@ -136,6 +136,17 @@ func (f *fleet) receivesItsShare(of func(*replica) *atomic.Int64) {
 		}
 		f.balanced(held)
 		f.settled(names...)
+		last, since := int64(-1), time.Now()
+		f.eventually("the replicas have listed what they receive from now on", func(ctx) bool {
+			sum := int64(0)
+			for _, r := range replicas {
+				sum += of(r).Load()
+			}
+			if sum != last {
+				last, since = sum, time.Now()
+			}
+			return time.Since(since) > 5*time.Second
+		})
 		for _, r := range replicas {
 			of(r).Store(0)
 		}
