@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -118,4 +120,64 @@ func TestLeft(t *testing.T) {
 			t.Errorf("%s: deleted %t, left %t", name, m.deleted, m.left)
 		}
 	}
+}
+
+// sharing is a store that shares the watch. It keeps the names that it got.
+type sharing struct{ names []string }
+
+func (s *sharing) name(obj any) error {
+	s.names = append(s.names, obj.(*v1alpha1.ResourceGraph).Name)
+	return nil
+}
+func (s *sharing) Add(obj any) error     { return s.name(obj) }
+func (s *sharing) Update(obj any) error  { return s.name(obj) }
+func (s *sharing) Delete(obj any) error  { return s.name(obj) }
+func (s *sharing) Bookmark(string) error { return nil }
+func (s *sharing) Resync() error         { return nil }
+func (s *sharing) Replace(list []any, _ string) error {
+	for _, obj := range list {
+		_ = s.name(obj)
+	}
+	return nil
+}
+
+// A store that shares the watch gets all graphs, and the controller executes those that it executes
+// without one. A graph that it stops to execute has no driver any more.
+func TestSharedWatch(t *testing.T) {
+	c, shared := offline(t), &sharing{}
+	c.Namespace, c.Operator = "shop", &Operator{Graphs: shared}
+	store := &graphStore{c: c}
+	graph := func(namespace, name, label, version string) *v1alpha1.ResourceGraph {
+		return &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, UID: types.UID(name), ResourceVersion: version, Labels: map[string]string{v1alpha1.LabelOperator: label},
+		}}
+	}
+	want := func(executed ...string) {
+		t.Helper()
+		var names []string
+		for key, d := range c.all() {
+			if !d.inbox.deleted {
+				names = append(names, key.Name)
+			}
+		}
+		slices.Sort(names)
+		if !slices.Equal(names, executed) {
+			t.Errorf("executed: %q; want %q", names, executed)
+		}
+	}
+	list := func() []any {
+		return []any{graph("shop", "a", "true", "1"), graph("shop", "b", "rendered", "2"), graph("other", "c", "true", "3"), graph("shop", "d", "true", "4")}
+	}
+	_ = store.Replace(list(), "10")
+	want("a", "d")
+	_ = store.Update(graph("shop", "a", "rendered", "11"))
+	_ = store.Update(graph("shop", "b", "true", "12"))
+	_ = store.Add(graph("other", "e", "true", "13"))
+	_ = store.Delete(graph("shop", "d", "true", "14"))
+	want("b")
+	if got := strings.Join(shared.names, ""); got != "abcdabed" {
+		t.Errorf("the store got %s", got)
+	}
+	_ = store.Replace(list()[:2], "20")
+	want("a")
 }

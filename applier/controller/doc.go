@@ -2,7 +2,8 @@
 //
 // [Setup] adds it to a manager. The data flow, in the order of the files:
 //
-//   - watchgraphs.go watches the graphs. If several replicas execute them, division.go
+//   - watchgraphs.go watches the graphs. In pequod-manager, the controllers of instances get them
+//     from the same watch. If several replicas execute them, division.go
 //     drops those of others. Every other graph has a driver (driver.go), and other
 //     goroutines leave changes and answers in its inbox (inbox.go).
 //   - controller.go steps a driver on a worker whenever its inbox has something

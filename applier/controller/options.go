@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/shards"
@@ -80,6 +81,17 @@ type Operator struct {
 	// Changed gets a value when Refused has returned something else than before: graphs
 	// that are stalled for it are tried again. It may be nil.
 	Changed <-chan struct{}
+	// Graphs, unless it is nil, also gets all graphs that pequod-manager made, whoever executes
+	// them, so that a process watches them once. It gets each list and event before the
+	// controller acts on it.
+	Graphs GraphStore
+}
+
+// GraphStore gets the graphs that a reflector lists and watches. It must neither keep nor change
+// them.
+type GraphStore interface {
+	cache.ReflectorStore
+	cache.ReflectorBookmarkStore
 }
 
 // Shards divides the graphs among replicas. [shards.Replica] implements it.
@@ -110,6 +122,14 @@ func (o Options) selector() labels.Selector {
 		panic(err) // all parts are constants
 	}
 	return selector.Add(*made)
+}
+
+// shared returns the store that also gets the graphs, or nil.
+func (o Options) shared() GraphStore {
+	if o.Operator == nil {
+		return nil
+	}
+	return o.Operator.Graphs
 }
 
 // Clock tells the time by which graphs are retried, damped and looked at again. It

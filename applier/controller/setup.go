@@ -44,6 +44,9 @@ func Setup(mgr manager.Manager, o Options) error {
 	if !mgr.GetScheme().Recognizes(v1alpha1.GroupVersion.WithKind("ResourceGraph")) {
 		return errors.New("the manager's scheme doesn't know ResourceGraphs: use v1alpha1.AddGraphsToScheme")
 	}
+	if o.Shards != nil && o.shared() != nil {
+		return errors.New("the graphs of shards can't be shared: they aren't all")
+	}
 	own, err := cluster.New(mgr.GetConfig())
 	if err != nil {
 		return err

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
@@ -17,7 +19,17 @@ import (
 // graph is handed over to its driver at once, and not kept here. While the graphs aren't
 // watched, no request of a graph starts.
 func (c *controller) watchGraphs(ctx context.Context, store *graphStore, shards string) {
-	c.reflect(ctx, c.graphs.ListWatch(c.Namespace, c.selector(), shards, func(watched bool) { c.share.Hold(!watched) }), store)
+	namespace, selector := c.Namespace, c.selector()
+	if c.shared() != nil {
+		namespace, selector = metav1.NamespaceAll, graphs.Rendered()
+	}
+	c.reflect(ctx, c.graphs.ListWatch(namespace, selector, shards, func(watched bool) { c.share.Hold(!watched) }), store)
+}
+
+// executes reports whether the controller executes a graph that is watched. Without a store that
+// shares the watch, it watches no others.
+func (c *controller) executes(rg *v1alpha1.ResourceGraph) bool {
+	return c.shared() == nil || (c.Namespace == "" || c.Namespace == rg.Namespace) && c.selector().Matches(labels.Set(rg.Labels))
 }
 
 // reflect lists and watches graphs until ctx is done.
@@ -31,7 +43,7 @@ func (c *controller) reflect(ctx context.Context, source cache.ListerWatcher, st
 }
 
 // graphStore is the store of the reflector. It stores nothing and hands graphs
-// over to their drivers. Only one reflector at a time uses it.
+// over to the shared store and to their drivers. Only one reflector at a time uses it.
 type graphStore struct {
 	c *controller
 	// newest is the newest version of a list or event.
@@ -41,27 +53,44 @@ type graphStore struct {
 // Add implements [cache.ReflectorStore].
 func (s *graphStore) Add(obj any) error { return s.Update(obj) }
 
-// Update implements [cache.ReflectorStore].
-func (s *graphStore) Update(obj any) error {
-	return s.saw(graphEvent{rg: obj.(*v1alpha1.ResourceGraph)})
+// Update implements [cache.ReflectorStore]. A graph that the controller doesn't execute, or not any
+// more, is the same as a deleted one to its driver.
+func (s *graphStore) Update(obj any) (err error) {
+	if shared := s.c.shared(); shared != nil {
+		err = shared.Update(obj)
+	}
+	rg := obj.(*v1alpha1.ResourceGraph)
+	s.saw(graphEvent{rg, !s.c.executes(rg)})
+	return err
 }
 
 // Delete implements [cache.ReflectorStore]. The graph was deleted, or its labels don't
 // match the selector any more. Its driver ends without a further write; see clean.go for the
 // exception.
-func (s *graphStore) Delete(obj any) error {
-	return s.saw(graphEvent{obj.(*v1alpha1.ResourceGraph), true})
+func (s *graphStore) Delete(obj any) (err error) {
+	if shared := s.c.shared(); shared != nil {
+		err = shared.Delete(obj)
+	}
+	s.saw(graphEvent{obj.(*v1alpha1.ResourceGraph), true})
+	return err
 }
 
-// saw notes the version of an event, and reports the event. It returns no error.
-func (s *graphStore) saw(e graphEvent) error {
+// Bookmark implements [cache.ReflectorBookmarkStore].
+func (s *graphStore) Bookmark(version string) error {
+	if shared := s.c.shared(); shared != nil {
+		return shared.Bookmark(version)
+	}
+	return nil
+}
+
+// saw notes the version of an event, and reports the event.
+func (s *graphStore) saw(e graphEvent) {
 	if version := e.rg.ResourceVersion; s.newest == "" || resourceversion.Older(s.newest, version) {
 		s.newest = version
 	}
 	s.c.division.mu.Lock()
 	defer s.c.division.mu.Unlock()
 	s.c.reported(e)
-	return nil
 }
 
 // reported hands an event over to the driver of its graph, if this replica executes it. The
@@ -79,7 +108,10 @@ func (c *controller) reported(e graphEvent) {
 
 // Replace implements [cache.ReflectorStore]. Graphs that have a driver and aren't
 // in the list were deleted while no watch was open.
-func (s *graphStore) Replace(list []any, version string) error {
+func (s *graphStore) Replace(list []any, version string) (err error) {
+	if shared := s.c.shared(); shared != nil {
+		err = shared.Replace(list, version)
+	}
 	s.c.division.mu.Lock()
 	defer s.c.division.mu.Unlock()
 	if s.rewritten(list, version) {
@@ -90,7 +122,7 @@ func (s *graphStore) Replace(list []any, version string) error {
 	for i, obj := range list {
 		list[i] = nil // so that graphs that aren't needed can be collected
 		rg := obj.(*v1alpha1.ResourceGraph)
-		if !s.c.covers(rg.UID) {
+		if !s.c.executes(rg) || !s.c.covers(rg.UID) {
 			continue
 		}
 		exists[graphs.Key(rg)] = true
@@ -104,7 +136,7 @@ func (s *graphStore) Replace(list []any, version string) error {
 	s.c.listed.Store(true)
 	s.c.gaining.Store(!s.c.division.complete())
 	s.c.share.Hold(false)
-	return nil
+	return err
 }
 
 // rewritten reports whether a list proves that the history of the cluster was

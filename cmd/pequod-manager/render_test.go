@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 	"github.com/pequod-io/pequod/test/process"
 )
@@ -46,13 +47,27 @@ func with(t *testing.T, dir, component string) []byte {
 	return manifests
 }
 
+// startWatched is like start. It also returns how often the manager has listed, and watched, the graphs of
+// all namespaces.
+func startWatched(t *testing.T, c *harness.Cluster) (*process.Process, func(verb string) int) {
+	t.Helper()
+	proxy := c.Proxy(t, 1)
+	p := deployed.Start(t, c, proxy.Config(c.ServiceAccount(t, process.Namespace, deployed.Account)))
+	p.Ready(t)
+	return p, func(verb string) int {
+		return proxy.Count(func(r faults.Request) bool {
+			return r.Verb == verb && r.Resource == "resourcegraphs.platform.pequod.io" && r.Namespace == "" && !r.Continues
+		})
+	}
+}
+
 // TestRenders has a manager leave the execution of its graphs to an applier, each with the rights
 // that it is installed with and no others. Graphs that it executed before change hands with their
 // objects.
 func TestRenders(t *testing.T) {
 	t.Parallel()
 	c, _ := deployed.Install(t)
-	p := start(t, c)
+	p, requests := startWatched(t, c)
 	c.Apply(t, webService(process.Namespace))
 	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "webservice", "Ready", "True", "")
 	instance := func(replicas int) {
@@ -70,6 +85,13 @@ func TestRenders(t *testing.T) {
 	}
 	instance(2)
 	before := c.Get(t, "apps/v1", "Deployment", "web").GetUID()
+	watchedOnce := func() {
+		t.Helper()
+		if lists, watches := requests("list"), requests("watch"); lists > 1 || watches != 1 {
+			t.Errorf("%d lists and %d watches of all graphs", lists, watches)
+		}
+	}
+	watchedOnce()
 	p.Stop(t)
 
 	c.Apply(t, string(with(t, "default", "render")))
@@ -84,13 +106,14 @@ func TestRenders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p = start(t, c)
+	p, requests = startWatched(t, c)
 	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "webservice", "RBACConfigured", "True", "NotExecuted")
 	c.Apply(t, "{apiVersion: pequod.io/v1alpha1, kind: WebService, metadata: {name: other}, spec: {image: 'ghcr.io/example/web:v1', port: 80}}")
 	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "other", "Ready", "Unknown", "Progressing")
 	if text := fmt.Sprint(c.Get(t, "pequod.io/v1alpha1", "WebService", "other").Object["status"]); !strings.Contains(text, "pequod-applier hasn't begun to execute it") {
 		t.Errorf("without an applier, the instance says: %s", text)
 	}
+	watchedOnce()
 	applier := process.Program{Name: "pequod-applier", Account: "pequod-applier"}
 	a := applier.Start(t, c, c.ServiceAccount(t, process.Namespace, applier.Account))
 	a.Ready(t)

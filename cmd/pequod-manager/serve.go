@@ -126,8 +126,12 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	revisions := revision.Store{Client: m.GetClient(), API: m.GetAPIReader(), Namespace: o.namespace}
 	versions := board.New()
 	evaluator := instance.Pooled(pool, revisions)
+	var graphs *instance.Graphs // if they are executed, both controllers share a watch
+	if o.execute {
+		graphs = instance.NewGraphs()
+	}
 	err = instance.Setup(m, instance.Options{
-		Catalog: platforms, Renderer: evaluator, Board: versions, RenderOnly: !o.execute, Metrics: counters.Controller("platforminstance"),
+		Catalog: platforms, Renderer: evaluator, Board: versions, Graphs: graphs, RenderOnly: !o.execute, Metrics: counters.Controller("platforminstance"),
 		Counted: func(count func(func(platform, phase string, instances int))) {
 			metrics.Registry.MustRegister(operatormetrics.Instances{Count: count})
 		},
@@ -145,11 +149,11 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	if err := o.setupArtifacts(m, counters, platforms, evaluator); err != nil || !o.execute {
 		return err
 	}
-	return o.setupExecution(ctx, m, s, counters)
+	return o.setupExecution(ctx, m, s, counters, graphs)
 }
 
-// setupExecution adds the controller of graphs.
-func (o *options) setupExecution(ctx context.Context, m manager.Manager, s *incluster.Settings, counters *appliermetrics.Metrics) error {
+// setupExecution adds the controller of graphs, which fills rendered.
+func (o *options) setupExecution(ctx context.Context, m manager.Manager, s *incluster.Settings, counters *appliermetrics.Metrics, rendered *instance.Graphs) error {
 	guard, err := identity.NewGuard(ctx, m.GetCache())
 	if err != nil {
 		return err
@@ -163,7 +167,7 @@ func (o *options) setupExecution(ctx context.Context, m manager.Manager, s *incl
 		Account: func(rg *v1alpha1.ResourceGraph) (types.NamespacedName, error) {
 			return identity.Account(o.namespace, rg)
 		},
-		Lost: transform.Lost(m.GetClient(), m.GetAPIReader()), Refused: guard.Refused, Changed: guard.Changed(),
+		Lost: transform.Lost(m.GetClient(), m.GetAPIReader()), Refused: guard.Refused, Changed: guard.Changed(), Graphs: rendered,
 	}
 	return controller.Setup(m, graphs)
 }

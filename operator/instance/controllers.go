@@ -29,11 +29,13 @@ type runningKind struct {
 // graphs are known: otherwise each of them would be read.
 func (c *controllers) run(ctx context.Context) error {
 	defer c.all.Wait()
-	c.all.Go(func() { c.graphs.run(ctx, func() { close(c.listed) }) })
+	if c.watchGraphs != nil {
+		c.all.Go(func() { c.watchGraphs(ctx) })
+	}
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-c.listed:
+	case <-c.Graphs.listed:
 	}
 	c.Catalog.Watch(ctx, func(kind schema.GroupKind, e *catalog.Entry) { c.change(ctx, kind, e) })
 	return nil

@@ -7,7 +7,8 @@
 //     it, with its informer, when the kind is listed no longer.
 //   - kind.go is the controller of one kind. Every kind has a queue of its own, so a module
 //     that evaluates for long delays only its own instances.
-//   - graphs.go watches the graphs that the manager made, and wakes their instances.
+//   - graphs.go gets the graphs that the manager made, and wakes their instances. If this process
+//     executes them, the watch is that of their controller, otherwise one of its own.
 //     graphview.go keeps of each graph only the parts that are needed here.
 //   - reconcile.go handles one instance: it renders (render.go), writes the graph
 //     (graphwrite.go) and then the status (statuswrite.go).
@@ -23,7 +24,7 @@
 // no request. An instance that can't be rendered keeps its former graph.
 //
 // No state that matters is kept in the process only. What a controller remembers of an
-// instance saves renderings and bridges the time until its informers show its own writes.
+// instance saves renderings and bridges the time until its watches show its own writes.
 //
 // The package neither fetches modules nor executes graphs, and evaluates no CUE: see
 // packages operator/transform, applier/controller and operator/worker.

@@ -7,8 +7,6 @@ import (
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -78,20 +76,27 @@ func specOf(rg *v1alpha1.ResourceGraph) (map[string]any, error) {
 	return spec, err
 }
 
-// viewOf is the transformation of the informer of graphs.
-func viewOf(obj any) (any, error) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return obj, nil // a view already, or the mark of a deleted object
+// sourceOf returns the instance that a graph was rendered from.
+func sourceOf(rg *v1alpha1.ResourceGraph) sourceKey {
+	ref := rg.Spec.SourceRef
+	return sourceKey{
+		schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind(), types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name},
 	}
-	v := &graphView{}
-	v.ObjectMeta = metav1.ObjectMeta{
-		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
-		Generation: u.GetGeneration(), DeletionTimestamp: u.GetDeletionTimestamp(), Labels: u.GetLabels(),
-		OwnerReferences: u.GetOwnerReferences(),
+}
+
+// viewOf returns the view of a graph. Before is an earlier view of a graph of that name in the same
+// history of the cluster, or nil: if it has the same spec, that isn't digested again.
+func viewOf(rg *v1alpha1.ResourceGraph, before *graphView) (*graphView, error) {
+	v := &graphView{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: rg.Namespace, Name: rg.Name, UID: rg.UID, ResourceVersion: rg.ResourceVersion,
+			Generation: rg.Generation, DeletionTimestamp: rg.DeletionTimestamp, Labels: rg.Labels,
+			OwnerReferences: rg.OwnerReferences,
+		},
+		source: sourceOf(rg), platform: rg.Spec.PlatformRef, total: len(rg.Spec.Graph.Nodes),
 	}
 	for _, key := range []string{v1alpha1.AnnotationReconcileRequestedAt, v1alpha1.AnnotationAccount, v1alpha1.AnnotationAppliedBy} {
-		value := u.GetAnnotations()[key]
+		value := rg.Annotations[key]
 		if value == "" {
 			continue
 		}
@@ -100,49 +105,32 @@ func viewOf(obj any) (any, error) {
 		}
 		v.Annotations[key] = value
 	}
-	spec, _ := u.Object["spec"].(map[string]any)
-	v.spec = digestOf(spec)
-	var refs struct {
-		SourceRef   v1alpha1.ObjectRef   `json:"sourceRef"`
-		PlatformRef v1alpha1.PlatformRef `json:"platformRef"`
+	if before != nil && before.UID == v.UID && before.Generation == v.Generation {
+		v.spec = before.spec
+	} else {
+		spec, err := specOf(rg)
+		if err != nil {
+			return nil, err
+		}
+		v.spec = digestOf(spec)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &refs); err != nil {
-		return nil, err
-	}
-	v.platform = refs.PlatformRef
-	v.source.kind = schema.FromAPIVersionAndKind(refs.SourceRef.APIVersion, refs.SourceRef.Kind).GroupKind()
-	v.source.NamespacedName = types.NamespacedName{Namespace: refs.SourceRef.Namespace, Name: refs.SourceRef.Name}
-	ids := nodeIDs(spec)
-	v.total = len(ids)
-	err := v.readStatus(u, ids)
+	err := v.readStatus(rg)
 	return v, err
 }
 
-// nodeIDs returns the ids of the nodes of a spec, in their order.
-func nodeIDs(spec map[string]any) []string {
-	nodes, _, _ := unstructured.NestedFieldNoCopy(spec, "graph", "nodes")
-	list, _ := nodes.([]any)
-	ids := make([]string, 0, len(list))
-	for _, n := range list {
-		node, _ := n.(map[string]any)
-		id, _ := node["id"].(string)
-		ids = append(ids, id)
-	}
-	return ids
-}
-
-// readStatus reads the status of a graph with the given nodes.
-func (v *graphView) readStatus(u *unstructured.Unstructured, ids []string) error {
-	status, _ := u.Object["status"].(map[string]any)
-	v.state.outputs, _ = status["outputs"].(map[string]any)
-	var read struct {
-		ObservedGeneration   int64                         `json:"observedGeneration"`
-		ReconcileRequestedAt string                        `json:"reconcileRequestedAt"`
-		NodeStates           map[string]v1alpha1.NodeState `json:"nodeStates"`
-		Conditions           []metav1.Condition            `json:"conditions"`
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &read); err != nil {
-		return err
+// readStatus reads the status of a graph.
+func (v *graphView) readStatus(rg *v1alpha1.ResourceGraph) error {
+	read := &rg.Status
+	for name, output := range read.Outputs {
+		var value any
+		// This package decodes numbers as the API server does.
+		if err := utiljson.Unmarshal(output.Raw, &value); err != nil {
+			return fmt.Errorf("output %s: %w", name, err)
+		}
+		if v.state.outputs == nil {
+			v.state.outputs = make(map[string]any, len(read.Outputs))
+		}
+		v.state.outputs[name] = value
 	}
 	v.state.observed, v.state.requested = read.ObservedGeneration, read.ReconcileRequestedAt
 	for i := range read.Conditions {
@@ -156,13 +144,14 @@ func (v *graphView) readStatus(u *unstructured.Unstructured, ids []string) error
 	if v.state.observed != v.Generation {
 		return nil // the states are those of another spec
 	}
-	v.countNodes(ids, read.NodeStates)
+	v.countNodes(rg.Spec.Graph.Nodes, read.NodeStates)
 	return nil
 }
 
 // countNodes counts the nodes by their states. Nodes that a long status leaves out are ready.
-func (v *graphView) countNodes(ids []string, states map[string]v1alpha1.NodeState) {
-	for _, id := range ids {
+func (v *graphView) countNodes(nodes []v1alpha1.Node, states map[string]v1alpha1.NodeState) {
+	for i := range nodes {
+		id := nodes[i].ID
 		state, listed := states[id]
 		switch {
 		case state.Phase == v1alpha1.NodeReady, !listed && len(states) == v1alpha1.MaxNodeStates:

@@ -83,7 +83,7 @@ func (t *task) stillExists(ctx context.Context) (bool, error) {
 const noVersion = "1"
 
 // writeGraph writes the rendered graph by server-side apply, and remembers a view of it until
-// the informer has one. A graph that was changed since before was read is a conflict: it may
+// the watch has shown one. A graph that was changed since before was read is a conflict: it may
 // have lost its owner.
 func (t *task) writeGraph(ctx context.Context, before *graphView) (*graphView, error) {
 	rg := t.memory.rendering.graph
@@ -149,7 +149,7 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph, before *graphView) ([]byte, 
 	return json.Marshal(map[string]any{"apiVersion": rg.APIVersion, "kind": rg.Kind, "metadata": meta, "spec": spec})
 }
 
-// findGraph reads a graph that no informer shows.
+// findGraph reads a graph that the watch doesn't show.
 func (t *task) findGraph(ctx context.Context, key types.NamespacedName) (*graphView, error) {
 	stored, err := t.metadata.Resource(graphResource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -107,6 +107,8 @@ type env struct {
 	local   *local
 	// renderer is local, unless a test replaces it.
 	renderer instance.Renderer
+	// renders is set if the manager doesn't execute the graphs.
+	renders bool
 	// transform is the name of the Transform of the platform.
 	transform string
 	metrics   instance.Recorder
@@ -202,14 +204,20 @@ func (b *env) start(config *rest.Config) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := controller.Setup(mgr, controller.Options{
-		Namespace: b.Namespace, Operator: &controller.Operator{Account: func(rg *v1alpha1.ResourceGraph) (types.NamespacedName, error) {
-			return types.NamespacedName{Namespace: b.Namespace, Name: rg.Annotations[v1alpha1.AnnotationAccount]}, nil
-		}},
-	}); err != nil {
-		b.t.Fatal(err)
+	var graphs *instance.Graphs
+	if !b.renders {
+		graphs = instance.NewGraphs()
+		if err := controller.Setup(mgr, controller.Options{
+			Namespace: b.Namespace, Operator: &controller.Operator{Graphs: graphs, Account: func(rg *v1alpha1.ResourceGraph) (types.NamespacedName, error) {
+				return types.NamespacedName{Namespace: b.Namespace, Name: rg.Annotations[v1alpha1.AnnotationAccount]}, nil
+			}},
+		}); err != nil {
+			b.t.Fatal(err)
+		}
 	}
-	if err := instance.Setup(mgr, instance.Options{Catalog: b.catalog, Renderer: b.renderer, Metrics: b.metrics}); err != nil {
+	if err := instance.Setup(mgr, instance.Options{
+		Catalog: b.catalog, Renderer: b.renderer, Metrics: b.metrics, Graphs: graphs, RenderOnly: b.renders,
+	}); err != nil {
 		b.t.Fatal(err)
 	}
 	b.stop = inprocess.Start(b.t, mgr, "")

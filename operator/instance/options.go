@@ -25,6 +25,10 @@ type Options struct {
 	// Board is where the executor of rollouts assigns versions. nil means that there is none;
 	// then an instance keeps its version as long as its Transform has rollout settings.
 	Board *board.Board
+	// Graphs are the graphs that the manager made. The controller that executes them fills it, as
+	// the Graphs of its Operator. Nil means that the controllers of instances watch the graphs
+	// themselves.
+	Graphs *Graphs
 	// RenderOnly leaves the execution of the graphs to pequod-applier.
 	RenderOnly bool
 	// Concurrent is the number of instances of a kind that are handled at once; 0 means 4.
@@ -67,9 +71,8 @@ type services struct {
 	Options
 	dynamic  dynamic.Interface  // for informers
 	metadata metadata.Interface // for all other requests: their answers have no specs
-	graphs   *graphs
-	// listed is closed when all graphs are known.
-	listed chan struct{}
+	// watchGraphs watches the graphs until its context is done; nil if others do.
+	watchGraphs func(context.Context)
 	// progress limits the writes of statuses that only show progress.
 	progress flowcontrol.PassiveRateLimiter
 	events   events.EventRecorder

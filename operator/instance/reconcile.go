@@ -117,8 +117,8 @@ func (t *task) unsettled(s *situation, failed error) bool {
 // usually shows the change before.
 const rereadAfter = 100 * time.Millisecond
 
-// trustWrites is how long an informer may take to show a write of this process. After that,
-// the informer is right: the history of the cluster may have been rewritten, as by restoring
+// trustWrites is how long a watch may take to show a write of this process. After that,
+// the watch is right: the history of the cluster may have been rewritten, as by restoring
 // etcd, and versions that are lower than that of the write are the newest then.
 const trustWrites = time.Minute
 
@@ -133,9 +133,9 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 	if t.now().Sub(t.memory.writtenAt) > trustWrites {
 		t.memory.written = nil
 	}
-	s.graph = t.graphs.get(key, t.memory.written)
+	s.graph = t.Graphs.get(key, t.memory.written)
 	if t.memory.written != s.graph {
-		t.memory.written = nil // the informer shows it, or a later one
+		t.memory.written = nil // the watch has shown it, or a later one
 	}
 	if s.deleting = t.instance.GetDeletionTimestamp() != nil; s.deleting {
 		return s, nil
@@ -233,8 +233,8 @@ func (t *task) patience(s situation, next *status) time.Duration {
 	return 0
 }
 
-// relookAfter is when to look again for a graph that no informer shows: one that was written,
-// in case that it was deleted before the informer saw it, or one of other origin.
+// relookAfter is when to look again for a graph that the watch doesn't show: one that was written,
+// in case that it was deleted before the watch saw it, or one of other origin.
 const relookAfter = 10 * time.Second
 
 // next returns when to reconcile an instance again whatever happens; 0 means never.
@@ -271,7 +271,7 @@ func (t *task) refuseElsewhere(s *situation, key types.NamespacedName) {
 	if t.entry.Names.Scope != v1alpha1.ScopeCluster {
 		return
 	}
-	g := t.graphs.elsewhere(t.source(), t.instance.GetUID(), key)
+	g := t.Graphs.elsewhere(t.source(), t.instance.GetUID(), key)
 	if g == nil {
 		return
 	}

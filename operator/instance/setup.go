@@ -42,14 +42,19 @@ func Setup(mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	var watchGraphsItself func(context.Context)
+	if o.Graphs == nil {
+		o.Graphs = NewGraphs()
+		if watchGraphsItself, err = watchGraphs(mgr.GetConfig(), o.Graphs); err != nil {
+			return err
+		}
+	}
 	c := &controllers{running: map[schema.GroupKind]*runningKind{}, services: &services{
-		Options: o, dynamic: watching, metadata: writing, listed: make(chan struct{}),
+		Options: o, dynamic: watching, metadata: writing, watchGraphs: watchGraphsItself,
 		progress: flowcontrol.NewTokenBucketPassiveRateLimiter(progressAverage, progressAtOnce),
 		events:   mgr.GetEventRecorder("pequod-manager"), log: mgr.GetLogger().WithName("instance"), now: time.Now,
 	}}
-	if c.graphs, err = newGraphs(watching, c.graphChanged); err != nil {
-		return err
-	}
+	o.Graphs.changed = c.graphChanged
 	o.Catalog.OnRights(c.tryForbidden)
 	if o.Counted != nil {
 		o.Counted(c.countPhases)
@@ -57,7 +62,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	var leading atomic.Bool
 	if err := mgr.AddReadyzCheck("instances", func(*http.Request) error {
 		select {
-		case <-c.listed:
+		case <-c.Graphs.listed:
 		default:
 			if leading.Load() {
 				return errors.New("the ResourceGraphs of instances aren't listed yet")

@@ -23,7 +23,7 @@ type memory struct {
 	// written is the graph as this process wrote it, at the time writtenAt.
 	written   *graphView
 	writtenAt time.Time
-	// hidden is set if the graph exists although no informer shows it: it may have another origin.
+	// hidden is set if the graph exists although the watch doesn't show it: it may have another origin.
 	hidden bool
 	// status is the status as this process wrote it at statusAt, with the version that the
 	// instance got by that. It is nil if the informer shows a later version.

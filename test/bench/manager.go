@@ -139,8 +139,9 @@ func runManager(ctx context.Context, j job) error {
 		Metrics: program.Metrics{Address: j.Metrics}, Probes: j.Probes,
 		Election: program.Election{Enabled: true, Namespace: system},
 		Setup: func(m manager.Manager) error {
-			recorder := appliermetrics.New(metrics.Registry)
+			recorder, graphs := appliermetrics.New(metrics.Registry), instance.NewGraphs()
 			err := applier.Setup(m, applier.Options{Metrics: recorder, AtRest: debug.FreeOSMemory, Operator: &applier.Operator{
+				Graphs: graphs,
 				Account: func(*v1alpha1.ResourceGraph) (types.NamespacedName, error) {
 					return types.NamespacedName{}, errors.New("the graphs name their account")
 				},
@@ -149,7 +150,7 @@ func runManager(ctx context.Context, j job) error {
 				return err
 			}
 			return instance.Setup(m, instance.Options{
-				Catalog: platforms, Renderer: instance.Pooled(pool, nil), Metrics: recorder.Controller("platforminstance"),
+				Catalog: platforms, Renderer: instance.Pooled(pool, nil), Metrics: recorder.Controller("platforminstance"), Graphs: graphs,
 			})
 		},
 	})

@@ -9,10 +9,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
 )
+
+// Rendered returns the selector of the graphs that pequod-manager made, whoever executes them.
+func Rendered() labels.Selector {
+	made, err := labels.NewRequirement(v1alpha1.LabelOperator, selection.Exists, nil)
+	if err != nil {
+		panic(err) // all parts are constants
+	}
+	return labels.NewSelector().Add(*made)
+}
 
 // ListWatch returns the source of a reflector of the graphs of a namespace, or
 // of all namespaces if it is empty, whose labels match the selector. Shards is a selector of shards,
