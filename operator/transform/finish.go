@@ -184,7 +184,7 @@ func (s *session) instancesExist(ctx context.Context, live *apiextensionsv1.Cust
 	kind := schema.GroupVersionKind{Group: live.Spec.Group, Version: definitions.Served(live), Kind: live.Spec.Names.Kind}
 	var counts map[string]int
 	if b == nil {
-		if counts, err = s.instances.namespaces(ctx, kind, s.key); errors.Is(err, errNotListed) {
+		if counts, err = s.instances.namespaces(ctx, kind, s.key, true); errors.Is(err, errNotListed) {
 			b = s.notListed("", resource)
 		} else if err != nil {
 			return nil, err

@@ -89,7 +89,7 @@ func (s *session) grants(ctx context.Context) (*roles.Grants, *blocked, error) {
 	kind := schema.GroupVersionKind{Group: names.Group, Version: requestVersion(names), Kind: names.Kind}
 	// The watch that counts instances also reconciles the Transform when a namespace gets its
 	// first instance or loses its last one.
-	counts, err := s.instances.namespaces(ctx, kind, s.key)
+	counts, err := s.instances.namespaces(ctx, kind, s.key, false)
 	if errors.Is(err, errNotListed) {
 		return nil, s.notListed(v1alpha1.ConditionRBACConfigured, schema.GroupResource{Group: names.Group, Resource: names.Plural}), nil
 	}

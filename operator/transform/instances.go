@@ -30,6 +30,8 @@ type instances struct {
 // watched is a kind that is watched for a Transform.
 type watched struct {
 	transform types.NamespacedName
+	// each has the Transform reconciled for each instance that comes or goes.
+	each bool
 	// namespaces counts the instances in each namespace that has some. They are all counted when synced
 	// returns true.
 	namespaces map[string]int
@@ -50,8 +52,8 @@ func (i *instances) start(_ context.Context, queue workqueue.TypedRateLimitingIn
 
 // namespaces returns how many instances of a kind each namespace has; the namespace is "" for
 // cluster-scoped kinds. From then on, the Transform is reconciled when a namespace gets its first
-// instance or loses its last one.
-func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind, transform types.NamespacedName) (map[string]int, error) {
+// instance or loses its last one, and with each when any instance comes or goes.
+func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind, transform types.NamespacedName, each bool) (map[string]int, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(kind)
 	informer, err := i.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -70,6 +72,7 @@ func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	w.each = each
 	return maps.Clone(w.namespaces), nil
 }
 
@@ -111,9 +114,9 @@ func (i *instances) handle(informer cache.Informer, kind schema.GroupVersionKind
 		if w.namespaces[key.Namespace] = left; left == 0 {
 			delete(w.namespaces, key.Namespace)
 		}
-		transform := w.transform
+		transform, matters := w.transform, w.each || left == max(0, n)
 		i.mu.Unlock()
-		if left == max(0, n) {
+		if matters {
 			i.enqueue(transform)
 		}
 	}
