@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -74,7 +75,7 @@ func (k *kind) run(ctx context.Context) error {
 	}
 	begin := source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		k.queue.Store(&queue{TypedRateLimitingInterface: q})
-		if err := k.informer.SetTransform(trimmed); err != nil {
+		if err := k.informer.SetTransform(ctrlcache.TransformStripManagedFields()); err != nil {
 			return err
 		}
 		handler, err := k.informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
@@ -101,14 +102,6 @@ const (
 	minBackoff = 200 * time.Millisecond
 	maxBackoff = 30 * time.Second
 )
-
-// trimmed removes from an instance the parts that aren't needed.
-func trimmed(obj any) (any, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		u.SetManagedFields(nil)
-	}
-	return obj, nil
-}
 
 // enqueueObject queues an instance that an event is about, and has the instances counted. One that
 // was deleted is counted until it is reconciled.

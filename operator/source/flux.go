@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -136,21 +137,13 @@ func (s *sources) of(kind v1alpha1.FluxSourceKind) (*sourceKind, error) {
 		return k, nil
 	}
 	informer := dynamicinformer.NewFilteredDynamicInformer(s.dynamic, fluxVersion.WithResource(resources[kind]), metav1.NamespaceAll, 0, nil, nil).Informer()
-	if err := informer.SetTransform(trimmed); err != nil {
+	if err := informer.SetTransform(cache.TransformStripManagedFields()); err != nil {
 		return nil, err
 	}
 	k := &sourceKind{kind: kind, informer: informer}
 	s.kinds[kind] = k
 	s.begin <- k
 	return k, nil
-}
-
-// trimmed drops the managed fields of a source.
-func trimmed(object any) (any, error) {
-	if u, ok := object.(*unstructured.Unstructured); ok {
-		u.SetManagedFields(nil)
-	}
-	return object, nil
 }
 
 // listPatience is how long a reconciliation waits until the sources of a kind are listed.
