@@ -3,14 +3,10 @@ package action
 import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/event"
 )
-
-// maxNote is the number of bytes of an Event's note. The API server allows 1024.
-const maxNote = 1000
 
 // report emits Events and counts runs, by what the write has changed.
 func (s *session) report(before *v1alpha1.ActionStatus) {
@@ -44,9 +40,5 @@ func stalledOf(s *v1alpha1.ActionStatus) string {
 }
 
 func (s *session) emit(kind, reason, text string) {
-	about := &v1alpha1.Action{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Action"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.a.Namespace, Name: s.a.Name, UID: s.a.UID},
-	}
-	s.events.Eventf(about, nil, kind, reason, "Run", "%s", source.OneLine(text, maxNote))
+	s.events.Eventf(event.About(v1alpha1.GroupVersion.WithKind("Action"), s.a), nil, kind, reason, "Run", "%s", event.Note(text))
 }

@@ -12,11 +12,8 @@ import (
 
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/event"
 )
-
-// maxNote is the number of bytes of an Event's note. The API server allows 1024.
-const maxNote = 1000
 
 // The reasons of Events about Monitors.
 const (
@@ -99,23 +96,20 @@ func (s *session) reportReactions(done *reacted) {
 // the Monitor is part of. Events that regard the same two objects are counted as one, so the Pod is the
 // related object of the others.
 func (s *session) emit(t *v1alpha1.MonitorTargetStatus, kind, reason, text string) {
-	about := &v1alpha1.Monitor{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Monitor"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.m.Namespace, Name: s.m.Name, UID: s.m.UID},
-	}
-	event := func(regarding, related runtime.Object, text string) {
-		s.events.Eventf(regarding, related, kind, reason, "Monitor", "%s", source.OneLine(text, maxNote))
+	about := event.About(v1alpha1.GroupVersion.WithKind("Monitor"), s.m)
+	emit := func(regarding, related runtime.Object, text string) {
+		s.events.Eventf(regarding, related, kind, reason, "Monitor", "%s", event.Note(text))
 		s.Metrics.Emitted(reason)
 	}
 	var related runtime.Object
 	pod := s.pod(t)
 	if pod != nil {
 		related = pod
-		event(pod, about, "Monitor "+s.m.Name+": "+text)
+		emit(pod, about, "Monitor "+s.m.Name+": "+text)
 	}
-	event(about, related, text)
+	emit(about, related, text)
 	if s.known.instance != nil {
-		event(s.known.instance, related, "Monitor "+s.m.Name+": "+text)
+		emit(s.known.instance, related, "Monitor "+s.m.Name+": "+text)
 	}
 }
 

@@ -7,20 +7,16 @@ import (
 
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 
 	"github.com/pequod-io/pequod/actions/source"
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	text "github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/event"
 )
 
 // timeout limits the effects of one message.
 const timeout = 25 * time.Second
-
-// maxNote is the number of bytes of an Event's note. The API server allows 1024.
-const maxNote = 1000
 
 // deliver performs the effects of a message, counts it, and writes an Event if they fail.
 func (r *reconciler) deliver(ctx context.Context, a *v1alpha1.Receiver, m source.Message) error {
@@ -59,11 +55,8 @@ func (r *reconciler) emit(a *v1alpha1.Receiver, reason, note string) {
 	if !r.quiet.allow(a.UID) {
 		return
 	}
-	about := &v1alpha1.Receiver{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Receiver"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.UID},
-	}
-	r.events.Eventf(about, nil, corev1.EventTypeWarning, reason, "Receive", "%s", text.OneLine(note, maxNote))
+	about := event.About(v1alpha1.GroupVersion.WithKind("Receiver"), a)
+	r.events.Eventf(about, nil, corev1.EventTypeWarning, reason, "Receive", "%s", event.Note(note))
 }
 
 // quiet limits the Events of each Receiver: a sender must not fill the cluster with them.

@@ -9,11 +9,8 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/event"
 )
-
-// maxNote is the number of bytes of an Event's note. The API server allows 1024.
-const maxNote = 1000
 
 // emitWarning emits a Warning Event of the graph about a node or, if node is nil,
 // about the graph.
@@ -36,17 +33,11 @@ func (r *reporter) emitDrift(reason string, node *engine.Status, text string) {
 // emitHandOver emits a Normal Event of a graph about an object that passed from one
 // graph to another.
 func (r *reporter) emitHandOver(reason string, graph *v1alpha1.ResourceGraph, object *engine.Status, text string) {
-	r.events.Eventf(regarding(graph), relatedObject(object), corev1.EventTypeNormal, reason, "HandOver", "%s", source.OneLine(text, maxNote))
+	r.events.Eventf(regarding(graph), relatedObject(object), corev1.EventTypeNormal, reason, "HandOver", "%s", event.Note(text))
 }
 
-// regarding returns a graph as Events name it: without its resource version, which
-// is another one after every write of the status. Otherwise Events with the same
-// reason would not be counted as one.
-func regarding(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
-	return &v1alpha1.ResourceGraph{
-		TypeMeta:   rg.TypeMeta,
-		ObjectMeta: metav1.ObjectMeta{Namespace: rg.Namespace, Name: rg.Name, UID: rg.UID},
-	}
+func regarding(rg *v1alpha1.ResourceGraph) runtime.Object {
+	return event.About(v1alpha1.GroupVersion.WithKind("ResourceGraph"), rg)
 }
 
 // relatedObject returns a reference to the object of a node.
@@ -69,7 +60,7 @@ func (r *reporter) emit(kind, reason, action string, node *engine.Status, text s
 			text = "node " + node.ID + ": " + text
 		}
 	}
-	note := source.OneLine(text, maxNote)
+	note := event.Note(text)
 	r.events.Eventf(regarding(r.graph), related, kind, reason, action, "%s", note)
 	if instance := instanceOf(r.graph); instance != nil {
 		r.events.Eventf(instance, related, kind, reason, action, "%s", note)

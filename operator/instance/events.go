@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/event"
 	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/operator/event"
 )
 
 // report emits an Event of the instance about a refusal, once. The status in the cluster shows

@@ -13,8 +13,8 @@ import (
 
 	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/event"
 	"github.com/pequod-io/pequod/internal/source"
-	"github.com/pequod-io/pequod/operator/event"
 )
 
 // fieldManager is the field manager of all writes.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/operator/event"
+	"github.com/pequod-io/pequod/internal/event"
 	"github.com/pequod-io/pequod/operator/roles"
 )
 

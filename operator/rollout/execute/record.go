@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/event"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/catalog"
-	"github.com/pequod-io/pequod/operator/event"
 )
 
 // record writes a state to the status of a Transform, and then Events about what has changed.
