@@ -17,9 +17,6 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// fieldManager owns the status and the finalizer of Actions.
-const fieldManager = "pequod-actions"
-
 // timeout limits one reconciliation, so that a server that hangs doesn't keep a goroutine.
 const timeout = 2 * time.Minute
 
@@ -120,7 +117,7 @@ func (s *session) server(step runs.Step) (server string, outside bool) {
 
 // patch writes the metadata of an Action, unless it was changed since it was read.
 func (r *reconciler) patch(ctx context.Context, before, a *v1alpha1.Action) error {
-	return r.client.Patch(ctx, a, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(fieldManager))
+	return r.client.Patch(ctx, a, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.ActionsProgram))
 }
 
 // written returns the result after a write. A conflict is no error: the Action is read again.
@@ -160,7 +157,7 @@ func (s *session) store(ctx context.Context) (reconcile.Result, error) {
 	before := s.a.DeepCopy()
 	s.a.Status = *s.next
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	err := s.client.Status().Patch(ctx, s.a, patch, client.FieldOwner(fieldManager))
+	err := s.client.Status().Patch(ctx, s.a, patch, client.FieldOwner(v1alpha1.ActionsProgram))
 	for range conflicts {
 		if !apierrors.IsConflict(err) || s.recorded {
 			break
@@ -188,7 +185,7 @@ func (s *session) storeBeside(ctx context.Context, before *v1alpha1.Action, conf
 	}
 	patch := client.MergeFromWithOptions(live.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	live.Status = *s.next
-	err := s.client.Status().Patch(ctx, live, patch, client.FieldOwner(fieldManager))
+	err := s.client.Status().Patch(ctx, live, patch, client.FieldOwner(v1alpha1.ActionsProgram))
 	s.a.ResourceVersion = live.ResourceVersion
 	return err
 }

@@ -74,7 +74,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	r := &reconciler{
 		Options: o, client: mgr.GetClient(), live: mgr.GetAPIReader(),
-		events: mgr.GetEventRecorder("pequod-actions"), memory: newMemory(), turns: make(turns, o.Concurrent),
+		events: mgr.GetEventRecorder(v1alpha1.ActionsProgram), memory: newMemory(), turns: make(turns, o.Concurrent),
 	}
 	r.places = newPlaces(func(name types.NamespacedName) { r.queue.Add(reconcile.Request{NamespacedName: name}) })
 	c, err := controller.New("action", mgr, controller.Options{

@@ -22,13 +22,11 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/internal/bodylimit"
 	"github.com/pequod-io/pequod/internal/lazyregexp"
 )
-
-// FieldManager owns the fields of objects that are written.
-const FieldManager = "pequod-actions"
 
 // maxAnswer is the size of the largest answer that is read as a service account, in bytes. Whoever may
 // create Pods decides how large a list of them is.
@@ -159,7 +157,7 @@ func (a *Accounts) Apply(ctx context.Context, account string, secret *corev1.Sec
 	for _, o := range secret.OwnerReferences {
 		apply.WithOwnerReferences(applyOwner(o))
 	}
-	_, err = client.Secrets.Apply(ctx, apply, metav1.ApplyOptions{FieldManager: FieldManager})
+	_, err = client.Secrets.Apply(ctx, apply, metav1.ApplyOptions{FieldManager: v1alpha1.ActionsProgram})
 	return err
 }
 

@@ -19,9 +19,6 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// fieldManager owns the status of Monitors.
-const fieldManager = "pequod-actions"
-
 // heartbeat is the time after which a status is written though nothing but times has changed.
 const heartbeat = 5 * time.Minute
 
@@ -238,7 +235,7 @@ func (s *session) store(ctx context.Context, result reconcile.Result) (reconcile
 		before := s.m.DeepCopy()
 		s.m.Status = *s.next.DeepCopy()
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		err := s.client.Status().Patch(ctx, s.m, patch, client.FieldOwner(fieldManager))
+		err := s.client.Status().Patch(ctx, s.m, patch, client.FieldOwner(v1alpha1.ActionsProgram))
 		switch {
 		case apierrors.IsConflict(err):
 			return reconcile.Result{RequeueAfter: conflictPause}, nil

@@ -98,7 +98,7 @@ func Setup(mgr manager.Manager, o Options) (*Controller, error) {
 		o.Now = time.Now
 	}
 	r := &reconciler{
-		Options: o, log: mgr.GetLogger().WithName("monitor"), client: mgr.GetClient(), reader: mgr.GetAPIReader(), events: mgr.GetEventRecorder("pequod-actions"),
+		Options: o, log: mgr.GetLogger().WithName("monitor"), client: mgr.GetClient(), reader: mgr.GetAPIReader(), events: mgr.GetEventRecorder(v1alpha1.ActionsProgram),
 		memory: memory{of: map[types.NamespacedName]*known{}},
 	}
 	c, err := controller.New("monitor", mgr, controller.Options{

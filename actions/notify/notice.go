@@ -47,7 +47,7 @@ type Notice struct {
 
 // reporters are the programs whose Events are reported. Events of others about objects of Pequod
 // may say anything.
-var reporters = []string{"pequod-applier", "pequod-manager", "pequod-actions"}
+var reporters = []string{v1alpha1.ApplierProgram, v1alpha1.ManagerProgram, v1alpha1.ActionsProgram}
 
 // OfEvent returns the notice of an Event. It returns false for an Event that no program of Pequod has
 // emitted.
@@ -65,7 +65,7 @@ func OfEvent(e *eventsv1.Event) (Notice, bool) {
 		Reporter: e.ReportingController, Instance: e.ReportingInstance,
 	}
 	// The applier has the object of a node there, which may be one of Flux, too.
-	if by := e.Related; e.ReportingController == "pequod-manager" && (fluxowner.Is(by, fluxowner.Kustomization) || fluxowner.Is(by, fluxowner.HelmRelease)) {
+	if by := e.Related; e.ReportingController == v1alpha1.ManagerProgram && (fluxowner.Is(by, fluxowner.Kustomization) || fluxowner.Is(by, fluxowner.HelmRelease)) {
 		n.Applied = by
 	}
 	return n, true
@@ -90,7 +90,7 @@ func OfGraph(rg *v1alpha1.ResourceGraph) []Notice {
 			},
 			Reason:  string(r.Result),
 			Message: source.OneLine(fmt.Sprintf("generation %d: %s: created %d, updated %d, deleted %d in %s", r.Revision, r.Message, r.Created, r.Updated, r.Deleted, r.Duration), maxText),
-			At:      r.FinishedAt.UTC(), Count: 1, Generation: r.Revision, Reporter: "pequod-applier",
+			At:      r.FinishedAt.UTC(), Count: 1, Generation: r.Revision, Reporter: v1alpha1.ApplierProgram,
 		})
 	}
 	return notices

@@ -52,7 +52,7 @@ func InstanceEvents(mgr manager.Manager) (cache.Cache, error) {
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		ByObject: map[client.Object]cache.ByObject{&eventsv1.Event{}: {
 			Field: fields.AndSelectors(
-				fields.OneTermEqualSelector("reportingController", "pequod-manager"),
+				fields.OneTermEqualSelector("reportingController", v1alpha1.ManagerProgram),
 				fields.OneTermNotEqualSelector("regarding.apiVersion", v1alpha1.GroupVersion.String()),
 			),
 			Transform: cache.TransformStripManagedFields(),

@@ -44,7 +44,7 @@ func (r *reconciler) update(ctx context.Context, a *v1alpha1.Receiver, change fu
 		}
 		next := stored.DeepCopy()
 		change(&next.Status)
-		err := r.client.Status().Patch(ctx, next, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}), client.FieldOwner(fieldManager))
+		err := r.client.Status().Patch(ctx, next, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.ActionsProgram))
 		if !apierrors.IsConflict(err) || try == maxTries {
 			return client.IgnoreNotFound(err)
 		}

@@ -16,9 +16,6 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// fieldManager owns the status of Receivers.
-const fieldManager = "pequod-actions"
-
 // The times between two looks at a Receiver.
 const (
 	// resync is how soon a changed token is noticed. The account, and nobody else, may read it,
@@ -50,7 +47,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Status().Patch(ctx, next, patch, client.FieldOwner(fieldManager)); err != nil {
+	if err := r.client.Status().Patch(ctx, next, patch, client.FieldOwner(v1alpha1.ActionsProgram)); err != nil {
 		if apierrors.IsConflict(err) {
 			return reconcile.Result{RequeueAfter: conflictPause}, nil
 		}

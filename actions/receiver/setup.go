@@ -72,7 +72,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		o.Now = time.Now
 	}
 	r := &reconciler{
-		Options: o, client: mgr.GetClient(), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder("pequod-actions"), quiet: newQuiet(), consumers: newConsumers(),
+		Options: o, client: mgr.GetClient(), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(v1alpha1.ActionsProgram), quiet: newQuiet(), consumers: newConsumers(),
 		effects: &effect.Effects{Accounts: o.Accounts, Mapper: mgr.GetRESTMapper(), Kinds: o.Kinds, Now: o.Now},
 	}
 	// The index is there before the cache starts, so it needs no context that ends.

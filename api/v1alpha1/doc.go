@@ -136,6 +136,11 @@ const (
 	// deleted or orphaned its CRD.
 	ManagerFinalizer = "pequod.io/manager"
 
+	// The programs in a cluster, which own the fields that they write, and report Events, by these names.
+	ApplierProgram = "pequod-applier"
+	ManagerProgram = "pequod-manager"
+	ActionsProgram = "pequod-actions"
+
 	// DefaultServiceAccount is the account of graphs that don't name one, unless the applier is
 	// told otherwise.
 	DefaultServiceAccount = "pequod"

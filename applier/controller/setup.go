@@ -57,7 +57,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	c := &controller{drivers: map[types.NamespacedName]*driver{}, services: services{
 		Options: o, own: own, graphs: graphs, log: mgr.GetLogger().WithName("resourcegraph"),
-		events: mgr.GetEventRecorder("pequod-applier"), now: o.Clock.Now,
+		events: mgr.GetEventRecorder(v1alpha1.ApplierProgram), now: o.Clock.Now,
 		progress: newProgress(),
 	}}
 	c.forgotten.L = &c.mu

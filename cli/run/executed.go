@@ -63,7 +63,7 @@ func byManager(rg *v1alpha1.ResourceGraph) bool { return rg.Labels[v1alpha1.Labe
 func executor(rg *v1alpha1.ResourceGraph) string {
 	program, verb := "pequod-applier", "executes"
 	if rg.Labels[v1alpha1.LabelOperator] == v1alpha1.OperatorExecutes {
-		program = "pequod-manager"
+		program = v1alpha1.ManagerProgram
 	}
 	if rg.DeletionTimestamp != nil {
 		verb = "deletes"

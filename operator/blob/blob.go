@@ -137,7 +137,7 @@ func (s Store) Save(ctx context.Context, b Blob, data []byte) error {
 			maps.Copy(object.Annotations, b.First)
 			object.Annotations[annotationParts] = strconv.Itoa(len(parts))
 		}
-		if err := s.Client.Create(ctx, object, client.FieldOwner("pequod-manager")); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := s.Client.Create(ctx, object, client.FieldOwner(v1alpha1.ManagerProgram)); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func Apply(
 	stored := &apiextensionsv1.CustomResourceDefinition{}
 	stored.Name = desired.Name
 	patch := client.RawPatch(types.ApplyPatchType, data)
-	if err := c.Patch(ctx, stored, patch, client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
+	if err := c.Patch(ctx, stored, patch, client.FieldOwner(fieldManager), client.ForceOwnership); err != nil {
 		return nil, err
 	}
 	// Server-side apply leaves fields that only other field managers own.
@@ -31,7 +31,7 @@ func Apply(
 		return stored, nil
 	}
 	stored.Spec = *completed(stored, desired)
-	err = c.Update(ctx, stored, client.FieldOwner(FieldManager))
+	err = c.Update(ctx, stored, client.FieldOwner(fieldManager))
 	return stored, err
 }
 

@@ -17,5 +17,5 @@ func EndConversion(ctx context.Context, c client.Client, live *apiextensionsv1.C
 	}
 	next := live.DeepCopy()
 	next.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
-	return c.Patch(ctx, next, client.MergeFrom(live), client.FieldOwner(FieldManager))
+	return c.Patch(ctx, next, client.MergeFrom(live), client.FieldOwner(fieldManager))
 }

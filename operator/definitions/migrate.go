@@ -98,14 +98,14 @@ func Migrate(ctx context.Context, api client.Reader, c client.Client, live *apie
 	// From here on, the API server accepts a CRD without the old versions.
 	next := live.DeepCopy()
 	next.Status.StoredVersions = []string{storage(live)}
-	return c.Status().Patch(ctx, next, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), client.FieldOwner(FieldManager))
+	return c.Status().Patch(ctx, next, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), client.FieldOwner(fieldManager))
 }
 
 // rewrite makes the API server store an object again. The patch changes nothing, so it can't
 // undo what others write at the same time, and needs no resource version.
 func rewrite(ctx context.Context, c client.Client, kind schema.GroupVersionKind, object *metav1.PartialObjectMetadata) error {
 	object.SetGroupVersionKind(kind)
-	err := c.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte("{}")), client.FieldOwner(FieldManager))
+	err := c.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte("{}")), client.FieldOwner(fieldManager))
 	if err = client.IgnoreNotFound(err); err != nil {
 		return fmt.Errorf("rewriting %s %s: %w", kind.Kind, client.ObjectKeyFromObject(object), err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// FieldManager is the field manager of definitions that a manager applied.
-const FieldManager = "pequod-manager"
+// fieldManager is the field manager of definitions that a manager applied.
+const fieldManager = v1alpha1.ManagerProgram
 
 // Applied reports whether a manager applied a definition for a Transform. Definitions of earlier
 // versions don't name its namespace; its status then tells whether it is this one.
@@ -44,7 +44,7 @@ func Adoptable(live *apiextensionsv1.CustomResourceDefinition, t *v1alpha1.Trans
 // may set the label, but writing as this field manager is no accident.
 func appliedByManager(live *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(live.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
-		return m.Manager == FieldManager && m.Operation == metav1.ManagedFieldsOperationApply
+		return m.Manager == fieldManager && m.Operation == metav1.ManagedFieldsOperationApply
 	})
 }
 
@@ -88,7 +88,7 @@ func Reserved(group string) error {
 // AppliedAt returns the time at which a manager changed a definition last, in whole seconds.
 func AppliedAt(live *apiextensionsv1.CustomResourceDefinition) (at time.Time) {
 	for _, m := range live.ManagedFields {
-		if m.Manager == FieldManager && m.Subresource == "" && m.Time != nil && m.Time.After(at) {
+		if m.Manager == fieldManager && m.Subresource == "" && m.Time != nil && m.Time.After(at) {
 			at = m.Time.Time
 		}
 	}
@@ -98,6 +98,6 @@ func AppliedAt(live *apiextensionsv1.CustomResourceDefinition) (at time.Time) {
 // Edited reports whether others have written fields of a definition that a manager applied.
 func Edited(live *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(live.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
-		return m.Manager != FieldManager && m.Subresource == ""
+		return m.Manager != fieldManager && m.Subresource == ""
 	})
 }

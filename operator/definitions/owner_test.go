@@ -27,11 +27,11 @@ func TestApplied(t *testing.T) {
 		t    *v1alpha1.Transform
 		want bool
 	}{
-		"own":                              {definition(FieldManager, own), transform("a", ""), true},
-		"of that name elsewhere":           {definition(FieldManager, own), transform("b", "apps.example.com"), false},
+		"own":                              {definition(fieldManager, own), transform("a", ""), true},
+		"of that name elsewhere":           {definition(fieldManager, own), transform("b", "apps.example.com"), false},
 		"written by others":                {definition("kubectl", own), transform("a", "apps.example.com"), false},
-		"of an earlier version":            {definition(FieldManager, former), transform("a", "apps.example.com"), true},
-		"left behind by another Transform": {definition(FieldManager, former), transform("b", ""), false},
+		"of an earlier version":            {definition(fieldManager, former), transform("a", "apps.example.com"), true},
+		"left behind by another Transform": {definition(fieldManager, former), transform("b", ""), false},
 	} {
 		if got := Applied(test.live, test.t); got != test.want {
 			t.Errorf("%s: %t", name, got)

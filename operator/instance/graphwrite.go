@@ -14,9 +14,6 @@ import (
 	"github.com/pequod-io/pequod/internal/fluxowner"
 )
 
-// fieldManager owns the fields of graphs and of the status of instances.
-const fieldManager = "pequod-manager"
-
 // refuseGraph returns why the instance may not write a graph, or nil if it may. The graph may
 // be nil. A graph without an owner whose source is the instance was orphaned, and one of a
 // former instance of that name isn't deleted yet: both are taken over.
@@ -92,7 +89,7 @@ func (t *task) writeGraph(ctx context.Context, before *graphView) (*graphView, e
 		return nil, err
 	}
 	stored, err := t.metadata.Resource(graphResource).Namespace(rg.Namespace).Patch(ctx, rg.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: fieldManager, Force: new(true)})
+		metav1.PatchOptions{FieldManager: v1alpha1.ManagerProgram, Force: new(true)})
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/resourceversion"
 )
 
@@ -61,7 +62,7 @@ func (t *task) writeStatus(ctx context.Context, next *status) error {
 		return err
 	}
 	stored, err := t.metadata.Resource(t.resource).Namespace(t.instance.GetNamespace()).Patch(ctx, t.instance.GetName(), types.MergePatchType, body,
-		metav1.PatchOptions{FieldManager: fieldManager}, "status")
+		metav1.PatchOptions{FieldManager: v1alpha1.ManagerProgram}, "status")
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}

@@ -27,9 +27,6 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// fieldManager is the field manager of all objects of this package.
-const fieldManager = "pequod-manager"
-
 // accountPrefix begins the names of the accounts of Transforms.
 const accountPrefix = "pequod-transform-"
 
@@ -196,7 +193,7 @@ func (c Client) apply(ctx context.Context, object client.Object) error {
 	}
 	u := &unstructured.Unstructured{Object: fields}
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
-	return c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(fieldManager), client.ForceOwnership)
+	return c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(v1alpha1.ManagerProgram), client.ForceOwnership)
 }
 
 // objects returns the objects that grants needs, the accounts first.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules/archive"
@@ -132,7 +133,7 @@ func open(ctx context.Context, address string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("User-Agent", fieldManager)
+	request.Header.Set("User-Agent", v1alpha1.ManagerProgram)
 	response, err := downloads.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, withoutAddress(err))

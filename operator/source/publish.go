@@ -161,11 +161,11 @@ func (s *session) writeExternal(ctx context.Context, live *external) (*external,
 	}})
 	if live == nil {
 		// Creating fails if another one was made meanwhile. Applying would take it over.
-		made, err := s.externals().Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager})
+		made, err := s.externals().Create(ctx, object, metav1.CreateOptions{FieldManager: v1alpha1.ManagerProgram})
 		return viewOf(made), err
 	}
 	object.SetUID(live.object.GetUID())
-	changed, err := s.externals().Apply(ctx, s.key.Name, object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	changed, err := s.externals().Apply(ctx, s.key.Name, object, metav1.ApplyOptions{FieldManager: v1alpha1.ManagerProgram, Force: true})
 	return viewOf(changed), err
 }
 
@@ -212,7 +212,7 @@ func (s *session) writeExternalStatus(ctx context.Context, live *external, statu
 	if err != nil {
 		return err
 	}
-	_, err = s.externals().Patch(ctx, s.key.Name, types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: fieldManager, Force: new(true)}, "status")
+	_, err = s.externals().Patch(ctx, s.key.Name, types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: v1alpha1.ManagerProgram, Force: new(true)}, "status")
 	return err
 }
 

@@ -52,7 +52,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		return err
 	}
 	r := &reconciler{
-		Options: o, client: mgr.GetClient(), dynamic: flux, events: mgr.GetEventRecorder("pequod-manager"),
+		Options: o, client: mgr.GetClient(), dynamic: flux, events: mgr.GetEventRecorder(v1alpha1.ManagerProgram),
 		memories: map[types.NamespacedName]*memory{},
 	}
 	r.flux = newSources(flux, r.ofSource)

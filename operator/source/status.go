@@ -17,9 +17,6 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// fieldManager is the field manager of all writes.
-const fieldManager = "pequod-manager"
-
 // state returns what sets conditions of a status.
 func (s *session) state(status *v1alpha1.InstanceSourceStatus) conditions.Writer {
 	return conditions.Writer{To: &status.Conditions, Generation: s.source.Generation, Now: s.now}
@@ -78,7 +75,7 @@ func (s *session) writeStatus(ctx context.Context, next *v1alpha1.InstanceSource
 	before := s.source.DeepCopy()
 	s.source.Status = *next
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := s.client.Status().Patch(ctx, s.source, patch, client.FieldOwner(fieldManager)); err != nil {
+	if err := s.client.Status().Patch(ctx, s.source, patch, client.FieldOwner(v1alpha1.ManagerProgram)); err != nil {
 		return err
 	}
 	s.report(&before.Status, next)

@@ -54,7 +54,7 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 	before := s.t.DeepCopy()
 	controllerutil.RemoveFinalizer(s.t, v1alpha1.ManagerFinalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := s.client.Patch(ctx, s.t, patch, client.FieldOwner(fieldManager)); err != nil {
+	if err := s.client.Patch(ctx, s.t, patch, client.FieldOwner(v1alpha1.ManagerProgram)); err != nil {
 		return again(client.IgnoreNotFound(err))
 	}
 	return reconcile.Result{}, s.forget(ctx, s.key)

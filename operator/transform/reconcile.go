@@ -87,5 +87,5 @@ func (s *session) addFinalizer(ctx context.Context) error {
 	before := s.t.DeepCopy()
 	controllerutil.RemoveFinalizer(before, v1alpha1.ManagerFinalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return s.client.Patch(ctx, s.t, patch, client.FieldOwner(fieldManager))
+	return s.client.Patch(ctx, s.t, patch, client.FieldOwner(v1alpha1.ManagerProgram))
 }

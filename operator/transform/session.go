@@ -170,9 +170,6 @@ func (r *reconciler) generating(ctx context.Context, crd string) []v1alpha1.Tran
 	return all.Items
 }
 
-// fieldManager is the field manager of all writes.
-const fieldManager = "pequod-manager"
-
 // isPaused reports whether nothing is written for the Transform and its instances.
 func (s *session) isPaused() bool { return s.t.Labels[v1alpha1.LabelPaused] == "true" }
 

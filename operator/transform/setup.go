@@ -93,7 +93,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		o.Namespaces = []string{o.Namespace}
 	}
 	r := &reconciler{
-		Options: o, client: mgr.GetClient(), api: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), events: mgr.GetEventRecorder("pequod-manager"),
+		Options: o, client: mgr.GetClient(), api: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), events: mgr.GetEventRecorder(v1alpha1.ManagerProgram),
 		roles:     roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace, Written: &roles.Written{}},
 		revisions: revision.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: o.Namespace},
 		platforms: map[types.NamespacedName]*platform{}, missing: map[types.NamespacedName][]string{}, claims: newClaims(),

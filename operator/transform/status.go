@@ -170,7 +170,7 @@ func (s *session) writeStatus(ctx context.Context, next *v1alpha1.TransformStatu
 	before := s.t.DeepCopy()
 	s.t.Status = *next
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := s.client.Status().Patch(ctx, s.t, patch, client.FieldOwner(fieldManager)); err != nil {
+	if err := s.client.Status().Patch(ctx, s.t, patch, client.FieldOwner(v1alpha1.ManagerProgram)); err != nil {
 		s.t.Status = before.Status
 		return err
 	}

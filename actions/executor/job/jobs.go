@@ -70,7 +70,7 @@ func (j Jobs) Create(ctx context.Context, run executor.Run, name string, templat
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Action", Name: run.Name, UID: run.UID, Controller: new(true),
 		}}
 	}
-	created, err := client.Jobs.Create(ctx, job, metav1.CreateOptions{FieldManager: identity.FieldManager})
+	created, err := client.Jobs.Create(ctx, job, metav1.CreateOptions{FieldManager: v1alpha1.ActionsProgram})
 	if apierrors.IsAlreadyExists(err) {
 		created, err = j.get(ctx, run, name)
 		if err == nil && created == nil {
@@ -219,7 +219,7 @@ func (j Jobs) Expire(ctx context.Context, run executor.Run, seen *Seen) error {
 	}
 	seconds := int64((max(j.Now().Sub(condition.LastTransitionTime.Time), 0) + keep).Seconds())
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"ttlSecondsAfterFinished":%d}}`, job.UID, seconds)
-	_, err = client.Jobs.Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: identity.FieldManager})
+	_, err = client.Jobs.Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: v1alpha1.ActionsProgram})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return Failure(err)
 	}

@@ -61,7 +61,7 @@ func (e *Executor) store(ctx context.Context, run executor.Run) error {
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Action", Name: run.Name, UID: run.UID,
 		}}
 	}
-	if _, err := client.Secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: identity.FieldManager}); err != nil {
+	if _, err := client.Secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: v1alpha1.ActionsProgram}); err != nil {
 		return job.Failure(err)
 	}
 	return nil

@@ -21,8 +21,6 @@ import (
 const (
 	// resource is the plural name of ResourceGraphs in URLs.
 	resource = "resourcegraphs"
-	// fieldManager owns the fields that the applier writes.
-	fieldManager = "pequod-applier"
 	// requestTimeout bounds every request but watches: without it, a request that
 	// is never answered would be waited for as long as its connection lives.
 	requestTimeout = 30 * time.Second
@@ -125,7 +123,7 @@ func (c *Client) patch(ctx context.Context, key types.NamespacedName, patch any,
 	defer cancel()
 	raw, err := cluster.ResponseBody(c.raw.Patch(types.MergePatchType).
 		AbsPath("/apis/"+v1alpha1.GroupVersion.String(), "namespaces", key.Namespace, resource, key.Name).Suffix(subresource...).
-		Param("fieldManager", fieldManager).
+		Param("fieldManager", v1alpha1.ApplierProgram).
 		SetHeader("Accept", metadataOnly).
 		Body(body).Do(ctx))
 	if err != nil {

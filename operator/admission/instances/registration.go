@@ -21,9 +21,6 @@ import (
 	"github.com/pequod-io/pequod/operator/catalog"
 )
 
-// fieldManager is the field manager of the webhooks in the configuration.
-const fieldManager = "pequod-manager"
-
 // retryAfter is the pause after a failed request.
 const retryAfter = 2 * time.Second
 
@@ -126,7 +123,7 @@ func (r *Registration) step(ctx context.Context) error {
 	if equality.Semantic.DeepEqual(live.Webhooks, next.Webhooks) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.client.Update(ctx, next, client.FieldOwner(fieldManager)))
+	return client.IgnoreNotFound(r.client.Update(ctx, next, client.FieldOwner(v1alpha1.ManagerProgram)))
 }
 
 // webhooks returns the webhooks of a configuration: those of others as they are, and one for

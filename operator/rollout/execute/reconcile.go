@@ -50,7 +50,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder("pequod-manager"), written: map[types.NamespacedName]write{}}
+	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder(v1alpha1.ManagerProgram), written: map[types.NamespacedName]write{}}
 	c, err := controller.New("rollout", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: 4, SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](50*time.Millisecond, time.Minute),

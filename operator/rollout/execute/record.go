@@ -27,7 +27,7 @@ func (r *reconciler) record(ctx context.Context, t *v1alpha1.Transform, e *catal
 		setCondition(t, &s)
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Status().Patch(ctx, t, patch, client.FieldOwner("pequod-manager")); err != nil {
+	if err := r.client.Status().Patch(ctx, t, patch, client.FieldOwner(v1alpha1.ManagerProgram)); err != nil {
 		return err
 	}
 	r.mu.Lock()
