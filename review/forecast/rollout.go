@@ -2,8 +2,8 @@ package forecast
 
 import (
 	"reflect"
-	"strconv"
-	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // mismatched reports whether the labels of the Pod template lack one of the selector.
@@ -60,21 +60,15 @@ func (s *subject) fenceposts(n int) (unavailable, surge int) {
 
 // share returns a number of Pods or a percentage of n. The default is 25 %.
 func share(v any, n int, up bool) int {
-	if whole, ok := v.(int64); ok {
-		return int(whole)
+	limit := intstr.FromString("25%")
+	switch v := v.(type) {
+	case int64:
+		return int(v)
+	case string:
+		limit = intstr.FromString(v)
 	}
-	text, ok := v.(string)
-	if !ok {
-		text = "25%"
-	}
-	percent, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
-	if err != nil {
-		return 0
-	}
-	if up {
-		return (n*percent + 99) / 100
-	}
-	return n * percent / 100
+	number, _ := intstr.GetScaledValueFromIntOrPercent(&limit, n, up) // 0 for a text that is no percentage
+	return number
 }
 
 // autoscaled reports whether an autoscaler sets the replicas of the object after the
