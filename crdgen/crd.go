@@ -243,15 +243,20 @@ func literals(values ...string) []apiextensionsv1.JSON {
 // creation timestamp, which only an API server sets. Equal CRDs give equal bytes.
 // The order of keys is alphabetic at every level, and numbers keep their digits.
 func Marshal(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
+	out, err := yamlout.Marshal(Desired(crd))
+	if err != nil {
+		return nil, fmt.Errorf("CustomResourceDefinition %s: writing: %w", crd.Name, err)
+	}
+	return out, nil
+}
+
+// Desired returns crd without the fields that only an API server sets, to be encoded.
+func Desired(crd *apiextensionsv1.CustomResourceDefinition) any {
 	object := struct {
 		metav1.TypeMeta `json:",inline"`
 		Metadata        metav1.ObjectMeta                            `json:"metadata"`
 		Spec            apiextensionsv1.CustomResourceDefinitionSpec `json:"spec"`
 	}{crd.TypeMeta, crd.ObjectMeta, crd.Spec}
 	object.Metadata.CreationTimestamp = metav1.Time{}
-	out, err := yamlout.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("CustomResourceDefinition %s: writing: %w", crd.Name, err)
-	}
-	return out, nil
+	return object
 }

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pequod-io/pequod/crdgen"
 )
 
 // Apply applies a definition by server-side apply, with the fields that pequod crd generate
@@ -16,7 +17,7 @@ import (
 func Apply(
 	ctx context.Context, c client.Client, desired *apiextensionsv1.CustomResourceDefinition,
 ) (*apiextensionsv1.CustomResourceDefinition, error) {
-	data, err := encode(desired)
+	data, err := json.Marshal(crdgen.Desired(desired))
 	if err != nil {
 		return nil, err
 	}
@@ -33,15 +34,4 @@ func Apply(
 	stored.Spec = *completed(stored, desired)
 	err = c.Update(ctx, stored, client.FieldOwner(fieldManager))
 	return stored, err
-}
-
-// encode returns a definition without the fields that only an API server sets.
-func encode(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
-	object := struct {
-		metav1.TypeMeta `json:",inline"`
-		Metadata        metav1.ObjectMeta                            `json:"metadata"`
-		Spec            apiextensionsv1.CustomResourceDefinitionSpec `json:"spec"`
-	}{crd.TypeMeta, crd.ObjectMeta, crd.Spec}
-	object.Metadata.CreationTimestamp = metav1.Time{}
-	return json.Marshal(object)
 }
