@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/pequod-io/pequod/crdgen/compat"
@@ -47,10 +48,6 @@ func Text(c compat.Change) string {
 
 // storage returns the name of the version in which objects are stored, or "".
 func storage(crd *apiextensionsv1.CustomResourceDefinition) string {
-	for _, v := range crd.Spec.Versions {
-		if v.Storage {
-			return v.Name
-		}
-	}
-	return ""
+	name, _ := apihelpers.GetCRDStorageVersion(crd) // the error is about a definition without one
+	return name
 }

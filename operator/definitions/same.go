@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -36,20 +37,7 @@ func contains(all, some map[string]string) bool {
 	return true
 }
 
-// Condition returns a condition of a definition, or nil.
-func Condition(
-	crd *apiextensionsv1.CustomResourceDefinition, name apiextensionsv1.CustomResourceDefinitionConditionType,
-) *apiextensionsv1.CustomResourceDefinitionCondition {
-	for i := range crd.Status.Conditions {
-		if crd.Status.Conditions[i].Type == name {
-			return &crd.Status.Conditions[i]
-		}
-	}
-	return nil
-}
-
 // Established reports whether the API server serves the kind.
 func Established(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	c := Condition(crd, apiextensionsv1.Established)
-	return c != nil && c.Status == apiextensionsv1.ConditionTrue
+	return apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
 }

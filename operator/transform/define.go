@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -99,7 +100,7 @@ func (s *session) breaks(breaking []compat.Change) *blocked {
 
 // wait returns the block for a CRD that is applied and not served yet.
 func (s *session) wait(crd *apiextensionsv1.CustomResourceDefinition) *blocked {
-	if c := definitions.Condition(crd, apiextensionsv1.NamesAccepted); c != nil && c.Status == apiextensionsv1.ConditionFalse {
+	if c := apihelpers.FindCRDCondition(crd, apiextensionsv1.NamesAccepted); c != nil && c.Status == apiextensionsv1.ConditionFalse {
 		return s.refuse(reasonNames, c.Message)
 	}
 	if !definitions.Established(crd) {
