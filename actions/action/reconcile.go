@@ -15,14 +15,11 @@ import (
 	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/runs"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 )
 
 // timeout limits one reconciliation, so that a server that hangs doesn't keep a goroutine.
 const timeout = 2 * time.Minute
-
-// conflictPause is the time before a repetition because of a conflict: the cache shows by then
-// what others have written.
-const conflictPause = 100 * time.Millisecond
 
 // conflicts is how often a write that conflicts is repeated at once.
 const conflicts = 5
@@ -62,7 +59,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		before := a.DeepCopy()
 		controllerutil.RemoveFinalizer(before, v1alpha1.ActionFinalizer)
 		if err := r.patch(ctx, before, a); err != nil {
-			return written(err)
+			return reconciling.Written(reconcile.Result{}, err)
 		}
 	}
 	for {
@@ -120,14 +117,6 @@ func (r *reconciler) patch(ctx context.Context, before, a *v1alpha1.Action) erro
 	return r.client.Patch(ctx, a, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.ActionsProgram))
 }
 
-// written returns the result after a write. A conflict is no error: the Action is read again.
-func written(err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: conflictPause}, nil
-	}
-	return reconcile.Result{}, client.IgnoreNotFound(err)
-}
-
 // session is one reconciliation of an Action.
 type session struct {
 	*reconciler
@@ -165,7 +154,7 @@ func (s *session) store(ctx context.Context) (reconcile.Result, error) {
 		err = s.storeBeside(ctx, before, err)
 	}
 	if err != nil {
-		return written(err)
+		return reconciling.Written(reconcile.Result{}, err)
 	}
 	s.remember(func(k *known) { k.written = s.a.ResourceVersion })
 	s.stored(&before.Status)

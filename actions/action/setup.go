@@ -18,6 +18,7 @@ import (
 
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 )
 
 // Executors returns the executor of a request, or nil if it has none.
@@ -77,10 +78,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		events: mgr.GetEventRecorder(v1alpha1.ActionsProgram), memory: newMemory(), turns: make(turns, o.Concurrent),
 	}
 	r.places = newPlaces(func(name types.NamespacedName) { r.queue.Add(reconcile.Request{NamespacedName: name}) })
-	c, err := controller.New("action", mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: o.Concurrent + atServers, SkipNameValidation: new(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, 20*time.Second),
-	})
+	c, err := controller.New("action", mgr, reconciling.Options(r, o.Concurrent+atServers, 20*time.Millisecond, 20*time.Second))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/actions/executor"
 	"github.com/pequod-io/pequod/actions/runs"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 )
 
 // step does a step of the Action.
@@ -80,7 +81,7 @@ func (s *session) do(ctx context.Context, step runs.Step) {
 func (s *session) release(ctx context.Context) (reconcile.Result, error) {
 	before := s.a.DeepCopy()
 	controllerutil.RemoveFinalizer(s.a, v1alpha1.ActionFinalizer)
-	return written(s.patch(ctx, before, s.a))
+	return reconciling.Written(reconcile.Result{}, s.patch(ctx, before, s.a))
 }
 
 // intend records a run in the status.

@@ -16,15 +16,12 @@ import (
 	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
 // heartbeat is the time after which a status is written though nothing but times has changed.
 const heartbeat = 5 * time.Minute
-
-// conflictPause is the time before a repetition because of a conflict: the cache shows by then
-// what others have written.
-const conflictPause = 100 * time.Millisecond
 
 // maxRequested is the size of status.reconcileRequestedAt in bytes.
 const maxRequested = 256
@@ -238,7 +235,7 @@ func (s *session) store(ctx context.Context, result reconcile.Result) (reconcile
 		err := s.client.Status().Patch(ctx, s.m, patch, client.FieldOwner(v1alpha1.ActionsProgram))
 		switch {
 		case apierrors.IsConflict(err):
-			return reconcile.Result{RequeueAfter: conflictPause}, nil
+			return reconcile.Result{RequeueAfter: reconciling.ConflictPause}, nil
 		case err != nil:
 			s.Metrics.Erred("status")
 			return reconcile.Result{}, client.IgnoreNotFound(err)

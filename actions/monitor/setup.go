@@ -20,6 +20,7 @@ import (
 
 	"github.com/pequod-io/pequod/actions/verdict"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 )
 
 // Prober reads targets.
@@ -101,10 +102,7 @@ func Setup(mgr manager.Manager, o Options) (*Controller, error) {
 		Options: o, log: mgr.GetLogger().WithName("monitor"), client: mgr.GetClient(), reader: mgr.GetAPIReader(), events: mgr.GetEventRecorder(v1alpha1.ActionsProgram),
 		memory: memory{of: map[types.NamespacedName]*known{}},
 	}
-	c, err := controller.New("monitor", mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, 20*time.Second),
-	})
+	c, err := controller.New("monitor", mgr, reconciling.Options(r, o.Concurrent, 20*time.Millisecond, 20*time.Second))
 	if err == nil {
 		err = c.Watch(source.Kind(mgr.GetCache(), &v1alpha1.Monitor{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Monitor]{}))
 	}

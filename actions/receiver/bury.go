@@ -10,6 +10,7 @@ import (
 
 	"github.com/pequod-io/pequod/actions/source"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	text "github.com/pequod-io/pequod/internal/source"
 )
 
@@ -49,7 +50,7 @@ func (r *reconciler) update(ctx context.Context, a *v1alpha1.Receiver, change fu
 			return client.IgnoreNotFound(err)
 		}
 		select { // the cache shows the other change by then
-		case <-time.After(conflictPause):
+		case <-time.After(reconciling.ConflictPause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/actions/source/webhook"
 	"github.com/pequod-io/pequod/api/conditions"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -23,8 +24,6 @@ const (
 	resync = 2 * time.Minute
 	// retry is how soon a Secret that can't be read is read again.
 	retry = 10 * time.Second
-	// conflictPause is the time until the cache shows what others have written.
-	conflictPause = 100 * time.Millisecond
 )
 
 // Reconcile checks a Receiver, and writes its status.
@@ -47,13 +46,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Status().Patch(ctx, next, patch, client.FieldOwner(v1alpha1.ActionsProgram)); err != nil {
-		if apierrors.IsConflict(err) {
-			return reconcile.Result{RequeueAfter: conflictPause}, nil
-		}
-		return reconcile.Result{}, client.IgnoreNotFound(err)
-	}
-	return reconcile.Result{RequeueAfter: again}, nil
+	err := r.client.Status().Patch(ctx, next, patch, client.FieldOwner(v1alpha1.ActionsProgram))
+	return reconciling.Written(reconcile.Result{RequeueAfter: again}, err)
 }
 
 // observe updates the status of a Receiver, and returns when to look at it again.

@@ -7,18 +7,17 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/pequod-io/pequod/actions/effect"
 	"github.com/pequod-io/pequod/actions/egress"
 	"github.com/pequod-io/pequod/actions/source/webhook"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 )
 
 // Accounts acts as service accounts.
@@ -93,10 +92,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	if err := mgr.Add(r.consumers); err != nil {
 		return err
 	}
-	c, err := controller.New("receiver", mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, 20*time.Second),
-	})
+	c, err := controller.New("receiver", mgr, reconciling.Options(r, o.Concurrent, 20*time.Millisecond, 20*time.Second))
 	if err != nil {
 		return err
 	}

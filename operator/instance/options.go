@@ -13,6 +13,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/rollout/board"
 )
@@ -40,23 +41,17 @@ type Options struct {
 	Counted func(count func(each func(platform, phase string, instances int)))
 }
 
-// Recorder counts what happens to instances. Its methods may be called concurrently.
+// Recorder counts what happens to instances.
 type Recorder interface {
-	// Reconciled records a reconciliation: "success", or "error" if a request failed or the
-	// instance is refused.
-	Reconciled(result string, took time.Duration)
-	// ReconcileFailed records why a reconciliation failed, or why an instance was refused.
-	ReconcileFailed(reason string)
+	reconciling.Recorder
 	// PolicyViolations counts findings of policies that refuse a generation of an instance.
 	PolicyViolations(severity string, count int)
 }
 
 // noMetrics is a Recorder that counts nothing.
-type noMetrics struct{}
+type noMetrics struct{ reconciling.NoMetrics }
 
-func (noMetrics) Reconciled(string, time.Duration) {}
-func (noMetrics) ReconcileFailed(string)           {}
-func (noMetrics) PolicyViolations(string, int)     {}
+func (noMetrics) PolicyViolations(string, int) {}
 
 // Renderer renders instances. Its method may be called concurrently.
 type Renderer interface {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -37,14 +38,7 @@ func (k *kind) Reconcile(ctx context.Context, request reconcile.Request) (reconc
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // the kind is stopped
 	}
-	outcome := "success"
-	if err != nil || refused {
-		outcome = "error"
-	}
-	if err != nil {
-		k.Metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
-	}
-	k.Metrics.Reconciled(outcome, k.now().Sub(began))
+	reconciling.Count(k.Metrics, k.now().Sub(began), refused, err)
 	return result, err
 }
 

@@ -3,6 +3,7 @@ package source
 import (
 	"time"
 
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/operator/artifact"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/instance"
@@ -33,19 +34,5 @@ type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Metrics receives what is to be counted; nil means that nothing is.
-	Metrics Recorder
+	Metrics reconciling.Recorder
 }
-
-// Recorder counts reconciliations. Its methods may be called concurrently.
-type Recorder interface {
-	// Reconciled records a reconciliation: "success", or "error" if a request failed.
-	Reconciled(result string, took time.Duration)
-	// ReconcileFailed records why a reconciliation failed.
-	ReconcileFailed(reason string)
-}
-
-// noMetrics is a Recorder that counts nothing.
-type noMetrics struct{}
-
-func (noMetrics) Reconciled(string, time.Duration) {}
-func (noMetrics) ReconcileFailed(string)           {}

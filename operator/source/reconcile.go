@@ -12,10 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/operator/artifact"
 	"github.com/pequod-io/pequod/operator/catalog"
@@ -28,14 +28,7 @@ const timeout = 15 * time.Minute
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	began := r.Now()
 	result, failed, err := r.reconcile(ctx, request.NamespacedName, began)
-	outcome := "success"
-	if err != nil || failed {
-		outcome = "error"
-	}
-	if err != nil {
-		r.Metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
-	}
-	r.Metrics.Reconciled(outcome, r.Now().Sub(began))
+	reconciling.Count(r.Metrics, r.Now().Sub(began), failed, err)
 	return result, err
 }
 
@@ -57,7 +50,7 @@ func (r *reconciler) reconcile(ctx context.Context, key types.NamespacedName, no
 		requested: source.OneLine(v1alpha1.RequestedAt(in.Annotations), 256),
 	}
 	if in.Spec.Suspend {
-		result, err := s.written(reconcile.Result{}, s.writeStatus(ctx, s.suspended()))
+		result, err := reconciling.Written(reconcile.Result{}, s.writeStatus(ctx, s.suspended()))
 		return result, false, err
 	}
 	result, err := s.run(ctx)
@@ -86,7 +79,7 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 		if err := s.Store.Prune(ctx, s.key, s.kept(published)...); err != nil {
 			return again(err)
 		}
-		return s.written(after(wait), s.writeStatus(ctx, s.succeeded(published)))
+		return reconciling.Written(after(wait), s.writeStatus(ctx, s.succeeded(published)))
 	case f.waits:
 		return after(wait), nil
 	case f != s.memory.failure:
@@ -94,7 +87,7 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	s.failing = true
 	s.Metrics.ReconcileFailed(f.reason)
-	return s.written(after(wait), s.writeStatus(ctx, s.failed(f)))
+	return reconciling.Written(after(wait), s.writeStatus(ctx, s.failed(f)))
 }
 
 // render brings the result of the last rendering up to date, or its failure.
@@ -263,22 +256,11 @@ func after(wait time.Duration) reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(wait, time.Millisecond)}
 }
 
-// conflictPause is the time before a reconciliation is repeated because of a conflict. The informers
-// should have seen the other write by then.
-const conflictPause = 100 * time.Millisecond
-
-// again returns the result for an error. After a conflict, the reconciliation is repeated soon.
+// again returns the result for an error. After a conflict, the reconciliation is repeated soon, as it is if
+// others have created the same object meanwhile.
 func again(err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return reconcile.Result{RequeueAfter: conflictPause}, nil
+	if apierrors.IsAlreadyExists(err) {
+		return reconcile.Result{RequeueAfter: reconciling.ConflictPause}, nil
 	}
-	return reconcile.Result{}, err
-}
-
-// written returns the result after a write of the status, unless it failed.
-func (s *session) written(result reconcile.Result, err error) (reconcile.Result, error) {
-	if err != nil {
-		return again(client.IgnoreNotFound(err))
-	}
-	return result, nil
+	return reconciling.Again(err)
 }

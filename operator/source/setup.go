@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/operator/blob"
 	"github.com/pequod-io/pequod/operator/catalog"
 )
@@ -39,7 +40,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		return errors.New("operator/source: a catalog, an evaluator, a store and a URL are needed")
 	}
 	if o.Metrics == nil {
-		o.Metrics = noMetrics{}
+		o.Metrics = reconciling.NoMetrics{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -56,10 +57,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		memories: map[types.NamespacedName]*memory{},
 	}
 	r.flux = newSources(flux, r.ofSource)
-	c, err := controller.New("instancesource", mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, time.Minute),
-	})
+	c, err := controller.New("instancesource", mgr, reconciling.Options(r, o.Concurrent, 200*time.Millisecond, time.Minute))
 	if err != nil {
 		return err
 	}

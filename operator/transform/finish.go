@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/operator/definitions"
 	"github.com/pequod-io/pequod/operator/roles"
 )
@@ -55,7 +56,7 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 	controllerutil.RemoveFinalizer(s.t, v1alpha1.ManagerFinalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := s.client.Patch(ctx, s.t, patch, client.FieldOwner(v1alpha1.ManagerProgram)); err != nil {
-		return again(client.IgnoreNotFound(err))
+		return reconciling.Written(reconcile.Result{}, err)
 	}
 	return reconcile.Result{}, s.forget(ctx, s.key)
 }
@@ -64,11 +65,11 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 // repeated with a backoff.
 func (s *session) hindered(ctx context.Context, err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) || ctx.Err() != nil {
-		return again(err)
+		return reconciling.Again(err)
 	}
 	next := s.t.Status.DeepCopy()
 	s.blockedBy(next, &blocked{reason: reasonDeletionFailed, message: "what the Transform generated can't be deleted, which is repeated: " + err.Error()})
-	_, failed := s.written(reconcile.Result{}, s.writeStatus(ctx, next))
+	_, failed := reconciling.Written(reconcile.Result{}, s.writeStatus(ctx, next))
 	return reconcile.Result{}, errors.Join(err, failed)
 }
 
@@ -111,7 +112,7 @@ func (s *session) waitFor(ctx context.Context, b *blocked) (reconcile.Result, er
 			err = s.explain(ctx, b)
 		}
 		if err != nil {
-			return again(err)
+			return reconciling.Again(err)
 		}
 		if s.Catalog.Of(s.key) == nil {
 			result = s.after(b)
@@ -119,7 +120,7 @@ func (s *session) waitFor(ctx context.Context, b *blocked) (reconcile.Result, er
 	}
 	next := s.t.Status.DeepCopy()
 	s.blockedBy(next, b)
-	return s.written(result, s.writeStatus(ctx, next))
+	return reconciling.Written(result, s.writeStatus(ctx, next))
 }
 
 // removeGenerated deletes the CRD, and waits for the graphs of its instances: they are deleted

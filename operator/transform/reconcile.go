@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 )
 
 // timeout limits the time for one Transform, so that a registry that hangs does not keep a
@@ -19,15 +20,9 @@ const timeout = 5 * time.Minute
 
 // Reconcile implements [reconcile.Reconciler], and counts the reconciliations.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	began, outcome := r.Now(), "success"
+	began := r.Now()
 	result, failed, err := r.reconcile(ctx, req)
-	if err != nil {
-		r.Metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
-	}
-	if err != nil || failed {
-		outcome = "error"
-	}
-	r.Metrics.Reconciled(outcome, r.Now().Sub(began))
+	reconciling.Count(r.Metrics, r.Now().Sub(began), failed, err)
 	return result, err
 }
 
@@ -55,15 +50,15 @@ func (r *reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 func (s *session) handle(ctx context.Context) (reconcile.Result, error) {
 	switch {
 	case s.isPaused():
-		return s.written(reconcile.Result{}, s.paused(ctx))
+		return reconciling.Written(reconcile.Result{}, s.paused(ctx))
 	case !s.t.DeletionTimestamp.IsZero():
 		return s.finish(ctx)
 	case !s.allowed(s.t.Namespace):
-		return s.written(reconcile.Result{}, s.notAllowed(ctx))
+		return reconciling.Written(reconcile.Result{}, s.notAllowed(ctx))
 	case controllerutil.AddFinalizer(s.t, v1alpha1.ManagerFinalizer):
 		// The finalizer comes first: a CRD must not be left behind by a Transform that is
 		// deleted in the meantime.
-		return s.written(reconcile.Result{}, s.addFinalizer(ctx))
+		return reconciling.Written(reconcile.Result{}, s.addFinalizer(ctx))
 	}
 	return s.run(ctx)
 }

@@ -5,11 +5,10 @@ import (
 	"context"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 )
 
 // run goes through the steps, and writes the status.
@@ -28,7 +27,7 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 		// The first steps may take minutes.
 		s.blockedBy(next, &blocked{condition: v1alpha1.ConditionCueFetched, reason: reasonProgressing, message: "the module is being fetched and evaluated"})
 		if err := s.writeStatus(ctx, next); err != nil {
-			return s.written(reconcile.Result{}, err)
+			return reconciling.Written(reconcile.Result{}, err)
 		}
 	}
 	// Each step begins with a look at what is there, so that a session can end after any of them
@@ -41,7 +40,7 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 			b = requestFailed(step.condition, err)
 		}
 		if err != nil && b == nil {
-			return again(err)
+			return reconciling.Again(err)
 		}
 		// Steps write the status, too.
 		next = s.t.Status.DeepCopy()
@@ -53,7 +52,7 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 		if b := requestFailed("", err); b != nil && ctx.Err() == nil {
 			return s.stop(ctx, next, b)
 		}
-		return again(err)
+		return reconciling.Again(err)
 	}
 	if b, wait := s.unlisted(); b != nil {
 		return s.stop(ctx, next, b)
@@ -65,27 +64,7 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 		return s.stop(ctx, next, b)
 	}
 	s.succeeded(next)
-	return s.written(s.after(nil), s.writeStatus(ctx, next))
-}
-
-// conflictPause is the time before a repetition because of a conflict: the informers show by
-// then what others have written.
-const conflictPause = 100 * time.Millisecond
-
-// again returns the result for an error. A conflict is none: it is repeated.
-func again(err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: conflictPause}, nil
-	}
-	return reconcile.Result{}, err
-}
-
-// written returns the result after a write of the Transform, unless the write failed.
-func (s *session) written(result reconcile.Result, err error) (reconcile.Result, error) {
-	if err != nil {
-		return again(client.IgnoreNotFound(err))
-	}
-	return result, nil
+	return reconciling.Written(s.after(nil), s.writeStatus(ctx, next))
 }
 
 // stop writes the status of a Transform that a step blocks. The last good version stays.
@@ -97,9 +76,9 @@ func (s *session) stop(ctx context.Context, next *v1alpha1.TransformStatus, b *b
 	s.blockedBy(next, b)
 	s.Metrics.ReconcileFailed(b.reason)
 	if err != nil {
-		return again(err)
+		return reconciling.Again(err)
 	}
-	return s.written(s.after(b), s.writeStatus(ctx, next))
+	return reconciling.Written(s.after(b), s.writeStatus(ctx, next))
 }
 
 // after returns when the Transform is reconciled without an event.

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -28,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/operator/blob"
 	"github.com/pequod-io/pequod/operator/revision"
 	"github.com/pequod-io/pequod/operator/roles"
@@ -100,10 +100,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		fetches: make(chan struct{}, max(1, o.Concurrent-1)),
 	}
 	// Fetches have a backoff of their own; this one is for requests to the API server.
-	c, err := controller.New("transform", mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, 20*time.Second),
-	})
+	c, err := controller.New("transform", mgr, reconciling.Options(r, o.Concurrent, 20*time.Millisecond, 20*time.Second))
 	if err != nil {
 		return err
 	}
@@ -158,7 +155,7 @@ func Setup(mgr manager.Manager, o Options) error {
 // listAccounts lists accounts that exist without a Transform: it isn't restored from a backup yet, or
 // graphs of orphaned instances need the account.
 func (r *reconciler) listAccounts(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-	return again(r.roles.ListAccounts(ctx, "", r.mayList))
+	return reconciling.Again(r.roles.ListAccounts(ctx, "", r.mayList))
 }
 
 // ofDefinition returns the Transforms that a CRD concerns: the one that generates it, and

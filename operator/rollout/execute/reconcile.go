@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/reconciling"
 	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/revision"
@@ -51,10 +52,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		o.Now = time.Now
 	}
 	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder(v1alpha1.ManagerProgram), written: map[types.NamespacedName]write{}}
-	c, err := controller.New("rollout", mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: 4, SkipNameValidation: new(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](50*time.Millisecond, time.Minute),
-	})
+	c, err := controller.New("rollout", mgr, reconciling.Options(r, 4, 50*time.Millisecond, time.Minute))
 	if err != nil {
 		return err
 	}
