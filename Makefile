@@ -123,7 +123,7 @@ SOAK ?= 200
 
 soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and check the results
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant|Rollout)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
-	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=2h -run '^Test(Faults|Hangs|NoGrowth|ScaleEvents|KilledOnce|WorkflowKilledOnce|TerraformKilledOnce|MonitorLoad|ActionLoad|ExecutorLoad|HangingLoad|EventLoad|ReceiverLoad|HistoryLoad|ArtifactFlood)$$' ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=2h -run '^Test(Faults|Hangs|NoGrowth|ScaleEvents|KilledOnce|WorkflowKilledOnce|TerraformKilledOnce|MonitorLoad|ActionLoad|ExecutorLoad|HangingLoad|EventLoad|ReceiverLoad|HistoryLoad|ArtifactFlood|InstanceLoad|InstanceFairness)$$' ./applier/controller ./cmd/pequod-manager ./cmd/pequod-actions
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=4h ./test/rights
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=6h ./test/mutants
 
