@@ -64,8 +64,7 @@ func TestGraphsAreWatchedOnce(t *testing.T) {
 	}
 }
 
-// Graphs that the manager only rendered until now are known to the controller that shares its watch
-// with their executor: none of them is read.
+// Graphs that the manager only rendered until now are executed after a write of their label alone.
 func TestRenderedGraphsAreExecuted(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/rollout/board"
 )
 
@@ -42,17 +43,17 @@ func Setup(mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	var watchGraphsItself func(context.Context)
+	var watch func(context.Context)
 	if o.Graphs == nil {
 		o.Graphs = NewGraphs()
-		if watchGraphsItself, err = watchGraphs(mgr.GetConfig(), o.Graphs); err != nil {
+		if watch, err = watchGraphs(mgr.GetConfig(), o.Graphs); err != nil {
 			return err
 		}
 	}
 	c := &controllers{running: map[schema.GroupKind]*runningKind{}, services: &services{
-		Options: o, dynamic: watching, metadata: writing, watchGraphs: watchGraphsItself,
+		Options: o, dynamic: watching, metadata: writing, watchGraphs: watch,
 		progress: flowcontrol.NewTokenBucketPassiveRateLimiter(progressAverage, progressAtOnce),
-		events:   mgr.GetEventRecorder("pequod-manager"), log: mgr.GetLogger().WithName("instance"), now: time.Now,
+		events:   mgr.GetEventRecorder(v1alpha1.ManagerProgram), log: mgr.GetLogger().WithName("instance"), now: time.Now,
 	}}
 	o.Graphs.changed = c.graphChanged
 	o.Catalog.OnRights(c.tryForbidden)
