@@ -56,8 +56,8 @@ type replica struct {
 	name   string
 	proxy  *faults.Proxy
 	notes  notes
-	graphs atomic.Int64 // bytes of the lists and watches of graphs
-	maps   atomic.Int64 // bytes of the lists and watches of ConfigMaps
+	graphs atomic.Int64 // bytes of the watches of graphs
+	maps   atomic.Int64 // bytes of the watches of ConfigMaps
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
 	err    error         // with which it has ended
@@ -120,12 +120,12 @@ func (f *fleet) begin(count int) *replica {
 	return r
 }
 
-// count counts the bytes that a replica receives of lists and watches of graphs and of ConfigMaps.
+// count counts the bytes that a replica receives of watches of graphs and of ConfigMaps.
 func (r *replica) count(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(q *http.Request) (*http.Response, error) {
 		answer, err := next.RoundTrip(q)
 		switch {
-		case err != nil || q.Method != http.MethodGet:
+		case err != nil || q.Method != http.MethodGet || !q.URL.Query().Has("watch"):
 		case strings.HasSuffix(q.URL.Path, "/resourcegraphs"):
 			answer.Body = &countedBody{answer.Body, &r.graphs}
 		case strings.HasSuffix(q.URL.Path, "/configmaps"):

@@ -47,18 +47,13 @@ func with(t *testing.T, dir, component string) []byte {
 	return manifests
 }
 
-// startWatched is like start. It also returns how often the manager has listed, and watched, the graphs of
-// all namespaces.
-func startWatched(t *testing.T, c *harness.Cluster) (*process.Process, func(verb string) int) {
+// startWatched is like start. It also returns the proxy that the manager's requests go through.
+func startWatched(t *testing.T, c *harness.Cluster) (*process.Process, *faults.Proxy) {
 	t.Helper()
 	proxy := c.Proxy(t, 1)
 	p := deployed.Start(t, c, proxy.Config(c.ServiceAccount(t, process.Namespace, deployed.Account)))
 	p.Ready(t)
-	return p, func(verb string) int {
-		return proxy.Count(func(r faults.Request) bool {
-			return r.Verb == verb && r.Resource == "resourcegraphs.platform.pequod.io" && r.Namespace == "" && !r.Continues
-		})
-	}
+	return p, proxy
 }
 
 // TestRenders has a manager leave the execution of its graphs to an applier, each with the rights
@@ -67,7 +62,7 @@ func startWatched(t *testing.T, c *harness.Cluster) (*process.Process, func(verb
 func TestRenders(t *testing.T) {
 	t.Parallel()
 	c, _ := deployed.Install(t)
-	p, requests := startWatched(t, c)
+	p, proxy := startWatched(t, c)
 	c.Apply(t, webService(process.Namespace))
 	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "webservice", "Ready", "True", "")
 	instance := func(replicas int) {
@@ -87,8 +82,8 @@ func TestRenders(t *testing.T) {
 	before := c.Get(t, "apps/v1", "Deployment", "web").GetUID()
 	watchedOnce := func() {
 		t.Helper()
-		if lists, watches := requests("list"), requests("watch"); lists > 1 || watches != 1 {
-			t.Errorf("%d lists and %d watches of all graphs", lists, watches)
+		if watched := proxy.Watched("resourcegraphs.platform.pequod.io"); len(watched) != 1 {
+			t.Errorf("graphs are watched by the labels %q", watched)
 		}
 	}
 	watchedOnce()
@@ -106,7 +101,7 @@ func TestRenders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, requests = startWatched(t, c)
+	p, proxy = startWatched(t, c)
 	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "webservice", "RBACConfigured", "True", "NotExecuted")
 	c.Apply(t, "{apiVersion: pequod.io/v1alpha1, kind: WebService, metadata: {name: other}, spec: {image: 'ghcr.io/example/web:v1', port: 80}}")
 	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "other", "Ready", "Unknown", "Progressing")

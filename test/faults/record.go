@@ -33,6 +33,8 @@ type Request struct {
 	DryRun bool
 	// Continues means that the request is for a further page of a list.
 	Continues bool
+	// Labels is the label selector.
+	Labels string
 	// Fault describes the injected fault. It is empty if the request was
 	// forwarded.
 	Fault string
@@ -87,6 +89,18 @@ func (p *Proxy) Count(match func(Request) bool) int {
 	return count
 }
 
+// Watched returns the label selectors with which the objects of a resource are watched in all namespaces. A watch
+// that is opened again counts once.
+func (p *Proxy) Watched(resource string) []string {
+	selectors := sets.New[string]()
+	for _, r := range p.Requests() {
+		if r.Verb == "watch" && r.Resource == resource && r.Namespace == "" {
+			selectors.Insert(r.Labels)
+		}
+	}
+	return sets.List(selectors)
+}
+
 // Faults returns how often each fault was injected since the start or the last
 // Reset. The keys are like "faults.Cut{After:0}", see [Request].
 func (p *Proxy) Faults() map[string]int {
@@ -110,7 +124,7 @@ func describe(r *http.Request) Request {
 	query := r.URL.Query()
 	request := Request{
 		Time: time.Now(), UserAgent: r.UserAgent(), As: r.Header.Get("Impersonate-User"),
-		DryRun: query.Has("dryRun"), Continues: query.Get("continue") != "",
+		DryRun: query.Has("dryRun"), Continues: query.Get("continue") != "", Labels: query.Get("labelSelector"),
 	}
 	factory := apirequest.RequestInfoFactory{
 		APIPrefixes:          sets.NewString("api", "apis"),
