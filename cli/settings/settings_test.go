@@ -82,8 +82,8 @@ func TestEveryFlagIsClassified(t *testing.T) {
 // aboutFiles are flags that mention files and name none, or name them in the form FORMAT=FILE.
 var aboutFiles = []string{"dry-run", "layout", "output", "report", "selector", "source-link"}
 
-// TestEveryPathIsKnown checks that the value of a flag whose help says that it names files is a path in a
-// pequod.yaml, which is relative to the directory of that file.
+// TestEveryPathIsKnown checks that pathFlags lists every flag that takes the name of a file or directory, according
+// to its help.
 func TestEveryPathIsKnown(t *testing.T) {
 	names := regexp.MustCompile(`\b(files?|director(y|ies)|path|PEM)\b`)
 	mention := map[string]bool{}

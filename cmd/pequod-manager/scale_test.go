@@ -29,7 +29,7 @@ import (
 	"github.com/pequod-io/pequod/test/process"
 )
 
-// scaled is a manager whose requests are counted. Nobody else uses its proxy.
+// scaled is a running manager with a proxy of its own that counts requests.
 type scaled struct {
 	*harness.Cluster
 	account *rest.Config
@@ -95,7 +95,7 @@ func counted(r faults.Request) bool {
 	return r.Verb != "watch" && !strings.HasPrefix(r.Resource, "leases.")
 }
 
-// costs are what a manager has used.
+// costs are the resources used by a manager.
 type costs struct {
 	own, children float64 // seconds of a processor
 	requests      int
@@ -194,7 +194,7 @@ func compare(t *testing.T, what string, few costs, fewInstances int, many costs,
 	}
 }
 
-// notes are the instances of a platform, each of which has four ConfigMaps. They are in order as they were shown.
+// notes are the instances of a platform, in the order of creation. Each has four ConfigMaps.
 type notes struct {
 	*scaled
 	kind     string

@@ -30,7 +30,7 @@ type Graphs struct {
 	listedOnce sync.Once
 
 	mu sync.Mutex
-	// version is that of the last list, event or bookmark, all of which views shows.
+	// version is the resource version of the last list, event or bookmark that views includes.
 	version string
 }
 

@@ -199,7 +199,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestNobodyWaits checks that the evaluation for a webhook ends when no API server waits for its answer any more.
+// TestNobodyWaits checks that an evaluation for a webhook ends after the longest webhook timeout of API servers.
 func TestNobodyWaits(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, "worker", worker.Options{Timeout: time.Hour})
