@@ -194,7 +194,7 @@ func compare(t *testing.T, what string, few costs, fewInstances int, many costs,
 	}
 }
 
-// notes are the instances of a platform, in the order of creation. Each has four ConfigMaps.
+// notes are the instances of a platform, each with four ConfigMaps, and the watch events about them.
 type notes struct {
 	*scaled
 	kind     string
