@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -43,7 +44,7 @@ func TestServerSelectsGraphs(t *testing.T) {
 	t.Parallel()
 	f := selectingFleet(t)
 	f.divides()
-	f.receivesItsShare(func(r *replica) *atomic.Int64 { return &r.graphs })
+	f.receivesItsShare("/apis/platform.pequod.io/v1alpha1/namespaces/{namespace}/resourcegraphs", func(r *replica) *atomic.Int64 { return &r.graphs })
 }
 
 // TestServerSelectsObjects has replicas divide graphs whose objects have no bucket yet. To divide them
@@ -85,7 +86,7 @@ func TestServerSelectsObjects(t *testing.T) {
 	for _, name := range names[10:30] {
 		drifts(name)
 	}
-	f.receivesItsShare(func(r *replica) *atomic.Int64 { return &r.maps })
+	f.receivesItsShare("/api/v1/namespaces/{namespace}/configmaps", func(r *replica) *atomic.Int64 { return &r.maps })
 }
 
 // bucket returns the bucket of a ConfigMap.
@@ -121,52 +122,53 @@ func TestScaleEventsWithSelection(t *testing.T) {
 	selectingFleet(t).scales()
 }
 
-// receivesItsShare has a new replica take a half of the graphs, and compares the bytes that replicas
-// receive.
-func (f *fleet) receivesItsShare(of func(*replica) *atomic.Int64) {
+// receivesItsShare has two replicas divide graphs, and compares the bytes that they receive with those of
+// a watch of all objects. A busy machine ends watches, whose next lists count, too, so it looks until it
+// sees none.
+func (f *fleet) receivesItsShare(path string, of func(*replica) *atomic.Int64) {
 	f.t.Helper()
 	for _, r := range f.replicas {
 		r.stop()
 	}
-	names := graphNames(40)
-	received := func(shards int, replicas ...*replica) []int64 {
-		held := map[*replica]int{}
-		for _, r := range replicas {
-			held[r] = shards / len(replicas)
-		}
-		f.balanced(held)
+	names, changes := graphNames(40), 0
+	first, second := f.begin(64), f.begin(64)
+	f.balanced(map[*replica]int{first: 32, second: 32})
+	f.eventually("two replicas receive at most 1.2 times the bytes of one", func(ctx) bool {
+		var whole atomic.Int64
+		defer f.receives(path, &whole)()
+		of(first).Store(0)
+		of(second).Store(0)
+		changes++
+		data := fmt.Sprint("share-", changes)
+		f.set(data, names...)
+		f.reached(data, names...)
 		f.settled(names...)
-		last, since := int64(-1), time.Now()
-		f.eventually("the replicas have listed what they receive from now on", func(ctx) bool {
-			sum := int64(0)
-			for _, r := range replicas {
-				sum += of(r).Load()
-			}
-			if sum != last {
-				last, since = sum, time.Now()
-			}
-			return time.Since(since) > 5*time.Second
-		})
-		for _, r := range replicas {
-			of(r).Store(0)
-		}
-		f.set("share-"+strconv.Itoa(len(replicas)), names...)
-		f.reached("share-"+strconv.Itoa(len(replicas)), names...)
-		f.settled(names...)
-		var all []int64
-		for _, r := range replicas {
-			all = append(all, of(r).Load())
-		}
-		return all
+		each := []int64{of(first).Load(), of(second).Load()}
+		f.t.Logf("%s: bytes of replicas: %d, of all: %d", data, each, whole.Load())
+		return each[0] > 0 && each[1] > 0 && each[0]+each[1] <= whole.Load()*12/10
+	})
+}
+
+// receives counts the bytes of a watch of the objects at a path, until it is stopped.
+func (f *fleet) receives(path string, bytes *atomic.Int64) (stop func()) {
+	f.t.Helper()
+	list, err := f.resource("v1", "ConfigMap").List(f.t.Context(), metav1.ListOptions{Limit: 1}) // resources share their versions
+	if err != nil {
+		f.t.Fatal(err)
 	}
-	first := f.begin(64)
-	f.set("0", names...)
-	f.reached("0", names...)
-	alone := received(64, first)
-	both := received(64, first, f.begin(64))
-	f.t.Logf("bytes: alone %d, of two replicas %d", alone, both)
-	if sum := both[0] + both[1]; sum > alone[0]*12/10 || both[0] == 0 || both[1] == 0 {
-		f.t.Errorf("two replicas receive %d bytes; one receives %d", both, alone)
+	answer, err := f.Client.CoreV1().RESTClient().Get().AbsPath(strings.ReplaceAll(path, "{namespace}", f.Namespace)).
+		Param("watch", "true").Param("resourceVersion", list.GetResourceVersion()).Stream(f.t.Context())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, &countedBody{answer, bytes}) // it is closed
+	}()
+	return func() {
+		answer.Close()
+		<-ended
 	}
 }
 
