@@ -127,6 +127,10 @@ const (
 	// AnnotationAppliedBy on a graph that pequod-manager made is the object of Flux that has
 	// applied its instance, for example Kustomization/flux-system/apps.
 	AnnotationAppliedBy = "pequod.io/applied-by"
+	// AnnotationRendered on a graph that pequod-manager made identifies its spec and what that was
+	// rendered from, so that a manager that starts needn't render it again. Only pequod-manager may
+	// set it.
+	AnnotationRendered = "pequod.io/rendered"
 	// Finalizer keeps a deleted graph in the cluster until the applier has deleted
 	// or orphaned its objects.
 	Finalizer = "pequod.io/applier"

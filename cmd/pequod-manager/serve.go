@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -130,8 +132,12 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	if o.execute {
 		graphs = instance.NewGraphs()
 	}
+	code, err := executable()
+	if err != nil {
+		return err
+	}
 	err = instance.Setup(m, instance.Options{
-		Catalog: platforms, Renderer: evaluator, Board: versions, Graphs: graphs, RenderOnly: !o.execute, Metrics: counters.Controller("platforminstance"),
+		Catalog: platforms, Renderer: evaluator, Program: code, Board: versions, Graphs: graphs, RenderOnly: !o.execute, Metrics: counters.Controller("platforminstance"),
 		Counted: func(count func(func(platform, phase string, instances int))) {
 			metrics.Registry.MustRegister(operatormetrics.Instances{Count: count})
 		},
@@ -170,6 +176,22 @@ func (o *options) setupExecution(ctx context.Context, m manager.Manager, s *incl
 		Lost: transform.Lost(m.GetClient(), m.GetAPIReader()), Refused: guard.Refused, Changed: guard.Changed(), Graphs: rendered,
 	}
 	return controller.Setup(m, graphs)
+}
+
+// executable returns the digest of the file of this program. Builds differ even with the same version.
+func executable() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // dir returns a directory beside the cache of modules.

@@ -111,15 +111,16 @@ subjects: [{kind: ServiceAccount, name: manager, namespace: `+c.Namespace+`}]
 		"create one with another value": func() error {
 			return apply(tenant, "forged", graphOf("forged", strings.Replace(operated, `"true"`, `"yes"`, 1)))
 		},
-		"label an own graph":   merge("own", `{"metadata": {"labels": {"pequod.io/managed-by-operator": "true"}}}`),
-		"remove the label":     merge("made", `{"metadata": {"labels": {"pequod.io/managed-by-operator": null}}}`),
-		"change the label":     merge("made", `{"metadata": {"labels": {"pequod.io/managed-by-operator": "no"}}}`),
-		"change the Transform": merge("made", `{"metadata": {"labels": {"pequod.io/transform": "other"}}}`),
-		"change the account":   merge("made", `{"metadata": {"annotations": {"pequod.io/account": "pequod-transform-other"}}}`),
-		"remove the account":   merge("made", `{"metadata": {"annotations": {"pequod.io/account": null}}}`),
-		"change the spec":      merge("made", `{"spec": {"suspend": true}}`),
-		"add nodes":            merge("made", `{"spec": {"graph": {"nodes": [{"id": "x", "resource": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}}]}}}`),
-		"write the status":     merge("made", `{"status": {"phase": "Completed"}}`, "status"),
+		"label an own graph":                   merge("own", `{"metadata": {"labels": {"pequod.io/managed-by-operator": "true"}}}`),
+		"remove the label":                     merge("made", `{"metadata": {"labels": {"pequod.io/managed-by-operator": null}}}`),
+		"change the label":                     merge("made", `{"metadata": {"labels": {"pequod.io/managed-by-operator": "no"}}}`),
+		"change the Transform":                 merge("made", `{"metadata": {"labels": {"pequod.io/transform": "other"}}}`),
+		"change the account":                   merge("made", `{"metadata": {"annotations": {"pequod.io/account": "pequod-transform-other"}}}`),
+		"change the mark of what was rendered": merge("made", `{"metadata": {"annotations": {"pequod.io/rendered": "x"}}}`),
+		"remove the account":                   merge("made", `{"metadata": {"annotations": {"pequod.io/account": null}}}`),
+		"change the spec":                      merge("made", `{"spec": {"suspend": true}}`),
+		"add nodes":                            merge("made", `{"spec": {"graph": {"nodes": [{"id": "x", "resource": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}}]}}}`),
+		"write the status":                     merge("made", `{"status": {"phase": "Completed"}}`, "status"),
 		"replace by apply": func() error {
 			return apply(tenant, "made", strings.Replace(graphOf("made", operated), `"config"`, `"other"`, 1))
 		},

@@ -20,8 +20,9 @@
 //     messages, and events.go emits Events.
 //
 // A graph is written by server-side apply if it differs from the rendered one, and is
-// otherwise left alone: an instance that is unchanged costs a rendering after a restart, and
-// no request. An instance that can't be rendered keeps its former graph.
+// otherwise left alone: an instance that is unchanged costs no request after a restart, and a
+// rendering only if another build of the program has written its graph. An instance that can't be
+// rendered keeps its former graph.
 //
 // No state that matters is kept in the process only. What a controller remembers of an
 // instance saves renderings and bridges the time until its watches show its own writes.

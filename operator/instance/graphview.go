@@ -95,7 +95,7 @@ func viewOf(rg *v1alpha1.ResourceGraph, before *graphView) (*graphView, error) {
 		},
 		source: sourceOf(rg), platform: rg.Spec.PlatformRef, total: len(rg.Spec.Graph.Nodes),
 	}
-	for _, key := range []string{v1alpha1.AnnotationReconcileRequestedAt, v1alpha1.AnnotationAccount, v1alpha1.AnnotationAppliedBy} {
+	for _, key := range []string{v1alpha1.AnnotationReconcileRequestedAt, v1alpha1.AnnotationAccount, v1alpha1.AnnotationAppliedBy, v1alpha1.AnnotationRendered} {
 		value := rg.Annotations[key]
 		if value == "" {
 			continue

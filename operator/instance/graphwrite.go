@@ -129,7 +129,7 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph, before *graphView) ([]byte, 
 	if before != nil {
 		meta["uid"], meta["resourceVersion"] = before.UID, before.ResourceVersion
 	}
-	annotations := map[string]string{}
+	annotations := map[string]string{v1alpha1.AnnotationRendered: t.memory.rendering.mark()}
 	maps.Copy(annotations, rg.Annotations)
 	if t.entry.Account.Name != "" {
 		annotations[v1alpha1.AnnotationAccount] = t.entry.Account.Name
@@ -140,9 +140,7 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph, before *graphView) ([]byte, 
 	if t.requested != "" {
 		annotations[v1alpha1.AnnotationReconcileRequestedAt] = t.requested
 	}
-	if len(annotations) > 0 {
-		meta["annotations"] = annotations
-	}
+	meta["annotations"] = annotations
 	return json.Marshal(map[string]any{"apiVersion": rg.APIVersion, "kind": rg.Kind, "metadata": meta, "spec": spec})
 }
 

@@ -107,6 +107,8 @@ type env struct {
 	local   *local
 	// renderer is local, unless a test replaces it.
 	renderer instance.Renderer
+	// program is the one that runs.
+	program string
 	// renders is set if the manager doesn't execute the graphs.
 	renders bool
 	// transform is the name of the Transform of the platform.
@@ -216,7 +218,7 @@ func (b *env) start(config *rest.Config) {
 		}
 	}
 	if err := instance.Setup(mgr, instance.Options{
-		Catalog: b.catalog, Renderer: b.renderer, Metrics: b.metrics, Graphs: graphs, RenderOnly: b.renders,
+		Catalog: b.catalog, Renderer: b.renderer, Program: b.program, Metrics: b.metrics, Graphs: graphs, RenderOnly: b.renders,
 	}); err != nil {
 		b.t.Fatal(err)
 	}

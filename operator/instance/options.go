@@ -23,6 +23,8 @@ type Options struct {
 	// Catalog lists the platforms whose instances are handled, and Renderer renders them.
 	Catalog  *catalog.Catalog
 	Renderer Renderer
+	// Program identifies the code of this program. Another one may render instances otherwise.
+	Program string
 	// Board is where the executor of rollouts assigns versions. nil means that there is none;
 	// then an instance keeps its version as long as its Transform has rollout settings.
 	Board *board.Board

@@ -151,7 +151,7 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 		s.outdated = true
 		return s, nil
 	}
-	t.render(ctx, false)
+	t.render(ctx, s.graph, false)
 	t.forecast(ctx, t.entry.Module.Digest, true)
 	if s.refusal = t.memory.rendering.refusal; s.refusal != nil {
 		return s, nil
@@ -189,7 +189,7 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 
 // replaceGraph writes the graph of a situation. Before is the graph as it is, or nil.
 func (t *task) replaceGraph(ctx context.Context, s *situation, before *graphView) error {
-	t.render(ctx, true) // if only the digest of the graph is known
+	t.render(ctx, nil, true) // if only the digest of the graph is known
 	if s.refusal = t.memory.rendering.refusal; s.refusal != nil {
 		return nil
 	}

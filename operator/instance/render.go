@@ -2,9 +2,11 @@ package instance
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"hash/maphash"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,10 +23,8 @@ const (
 	maxRetry = 5 * time.Minute
 )
 
-var inputSeed = maphash.MakeSeed()
-
-// inputOf identifies everything that a rendering depends on, within this process.
-func inputOf(instance *unstructured.Unstructured, entry *catalog.Entry, requested string) uint64 {
+// inputOf identifies everything that a rendering depends on.
+func (k *kind) inputOf(instance *unstructured.Unstructured, entry *catalog.Entry, requested string) uint64 {
 	labels, annotations := instance.GetLabels(), instance.GetAnnotations()
 	adopt := annotations[v1alpha1.AnnotationAdopt] // rendering reads it in any case
 	if entry.IgnoresLabels {
@@ -35,26 +35,34 @@ func inputOf(instance *unstructured.Unstructured, entry *catalog.Entry, requeste
 	}
 	raw, err := json.Marshal([]any{
 		instance.GetUID(), instance.GetAPIVersion(), instance.Object["spec"], instance.Object["graphNamespace"],
-		labels, annotations, adopt, entry.Transform.String(), entry.Digest, entry.Former, requested,
+		labels, annotations, adopt, entry.Transform.String(), entry.Digest, entry.Former, requested, k.Program,
 	})
 	if err != nil {
 		return 0 // can't happen: the instance was decoded from JSON
 	}
-	return maphash.Bytes(inputSeed, raw)
+	sum := sha256.Sum256(raw)
+	return binary.BigEndian.Uint64(sum[:])
 }
 
-// render renders the instance of a task, unless that was done already. Afterwards the
-// rendering has a refusal, or the digest of a spec. If content is set, it has the graph, too.
-func (t *task) render(ctx context.Context, content bool) {
+// mark is the value of the annotation [v1alpha1.AnnotationRendered].
+func (r rendering) mark() string { return fmt.Sprintf("%016x-%x", r.input, r.spec) }
+
+// render renders the instance of a task, unless that was done already, perhaps by an earlier process:
+// then the graph as it is, which may be nil, has the mark. Afterwards the rendering has a refusal, or the
+// digest of a spec. If content is set, it has the graph, too.
+func (t *task) render(ctx context.Context, found *graphView, content bool) {
 	r := &t.memory.rendering
-	input := inputOf(t.instance, t.entry, t.requested)
-	if r.input != input {
+	if input := t.inputOf(t.instance, t.entry, t.requested); r.input != input {
 		*r = rendering{input: input}
-	} else {
-		known := r.refusal != nil || r.spec != specDigest{} && (r.graph != nil || !content)
-		if known && (r.retry.IsZero() || t.now().Before(r.retry)) {
-			return
+		if found != nil {
+			if was := (rendering{input: input, spec: found.spec}); was.mark() == found.Annotations[v1alpha1.AnnotationRendered] {
+				*r = was
+			}
 		}
+	}
+	known := r.refusal != nil || r.spec != specDigest{} && (r.graph != nil || !content)
+	if known && (r.retry.IsZero() || t.now().Before(r.retry)) {
+		return
 	}
 	rg, problems, err := t.Renderer.Render(ctx, t.entry, t.instance)
 	var wrong problem.List

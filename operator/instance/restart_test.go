@@ -7,19 +7,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// A manager that finds its instances unchanged renders them, and neither writes nor reads
-// anything but lists.
+// A manager that finds its instances unchanged neither renders them, writes, nor reads anything but
+// lists. Another build of it renders them.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := idle(t, harness.Start(t))
+	reg := prometheus.NewPedanticRegistry()
+	b.metrics = metrics.New(reg).Controller("platforminstance")
+	b.platform(appModule, v1alpha1.TransformSpec{})
+	b.start(b.Config)
 	const instances = 20
 	for i := range instances {
 		b.apply(fmt.Sprint("web-", i), "{text: one}")
@@ -27,8 +34,19 @@ func TestRestart(t *testing.T) {
 	for i := range instances {
 		b.ready(fmt.Sprint("web-", i))
 	}
-	b.stop()
 	proxy := b.Proxy(t, 1)
+	handled := func() float64 { return b.count(reg, "pequod_reconcile_total", "platforminstance") }
+	b.stop()
+	before := handled()
+	b.start(proxy.Config(b.Config))
+	b.eventually("all instances are handled", func(ctx) bool { return handled() >= before+instances })
+	for i := range instances {
+		if name := fmt.Sprint("web-", i); b.local.count(name) != 1 {
+			t.Errorf("%s is rendered again", name)
+		}
+	}
+	b.stop()
+	b.program = "the next one"
 	b.start(proxy.Config(b.Config))
 	for i := range instances {
 		name := fmt.Sprint("web-", i)
@@ -47,6 +65,40 @@ func TestRestart(t *testing.T) {
 	for _, r := range proxy.Requests() {
 		if strings.HasPrefix(r.Name, "last") && r.Verb == "get" {
 			t.Errorf("%s %s %s", r.Verb, r.Resource, r.Name)
+		}
+	}
+}
+
+// What has changed while no manager ran is rendered, and nothing else.
+func TestRestartAfterChanges(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	names := []string{"changed", "graph", "labeled", "same"}
+	for _, name := range names {
+		b.apply(name, "{text: one}")
+	}
+	for _, name := range names {
+		b.ready(name)
+	}
+	b.stop()
+	b.apply("changed", "{text: two}")
+	b.merge("labeled", `{"metadata": {"labels": {"team": "a"}}}`) // the module doesn't read labels
+	edited := b.graph("graph")
+	patch := fmt.Sprintf(`[{"op": "replace", "path": "/spec/platformRef/digest", "value": "sha256:other"}, {"op": "test", "path": "/metadata/annotations/%s", "value": %q}]`,
+		strings.ReplaceAll(v1alpha1.AnnotationRendered, "/", "~1"), edited.Annotations[v1alpha1.AnnotationRendered])
+	// As an administrator: the policy keeps everyone else from it.
+	if _, err := b.graphs().Patch(t.Context(), edited.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.start(b.Config)
+	b.ready("changed")
+	b.eventually("the instance that has changed is rendered", func(ctx ctx) bool { return b.text(ctx, "changed") == "two" })
+	b.eventually("the graph that was edited is as before", func(ctx) bool { return b.graph("graph").Spec.PlatformRef == edited.Spec.PlatformRef })
+	for _, name := range []string{"labeled", "same"} {
+		b.apply(name, "{text: three}") // after it was handled
+		b.eventually(name+" follows", func(ctx ctx) bool { return b.text(ctx, name) == "three" })
+		if n := b.local.count(name); n != 2 {
+			t.Errorf("%s was rendered %d times", name, n)
 		}
 	}
 }

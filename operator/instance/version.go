@@ -95,7 +95,7 @@ func (t *task) forecast(ctx context.Context, from string, rendered bool) {
 		return
 	}
 	// Both inputs are hashes, so their combination differs if one of them does.
-	input := inputOf(t.instance, t.current, t.requested)
+	input := t.inputOf(t.instance, t.current, t.requested)
 	if rendered {
 		input = input*31 ^ t.memory.rendering.input
 	}
@@ -123,7 +123,7 @@ func (t *task) forecast(ctx context.Context, from string, rendered bool) {
 	default:
 		var was *v1alpha1.ResourceGraph
 		if rendered {
-			t.render(ctx, true)
+			t.render(ctx, nil, true)
 			was = t.memory.rendering.graph
 		}
 		if was == nil {
