@@ -39,9 +39,9 @@ type Options struct {
 	Now func() time.Time
 }
 
-// gather is how long changes of instances are gathered before a decision: it looks at all of
-// them.
-const gather = 100 * time.Millisecond
+// Changes of instances are gathered before a decision, which looks at all of them: ten times as long as the
+// last one took, so that decisions need little of a processor, but within these bounds.
+const minGather, maxGather = 100 * time.Millisecond, time.Second
 
 // progressPause is the least time after a write of a status before one that only shows progress.
 const progressPause = 5 * time.Second
@@ -51,14 +51,14 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder(v1alpha1.ManagerProgram), written: map[types.NamespacedName]write{}}
+	r := &reconciler{Options: o, client: mgr.GetClient(), events: mgr.GetEventRecorder(v1alpha1.ManagerProgram), written: map[types.NamespacedName]write{}, took: map[types.NamespacedName]time.Duration{}}
 	c, err := controller.New("rollout", mgr, reconciling.Options(r, 4, 50*time.Millisecond, time.Minute))
 	if err != nil {
 		return err
 	}
 	changes := source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		r.enqueue = func(transform types.NamespacedName) {
-			queue.AddAfter(reconcile.Request{NamespacedName: transform}, gather)
+			queue.AddAfter(reconcile.Request{NamespacedName: transform}, r.gather(transform))
 		}
 		o.Board.OnChange(func(kind schema.GroupKind) {
 			if e := o.Catalog.Get(kind); e != nil {
@@ -98,6 +98,7 @@ type reconciler struct {
 	mu      sync.Mutex // guards what follows
 	started chan struct{}
 	written map[types.NamespacedName]write
+	took    map[types.NamespacedName]time.Duration // by the last decision
 }
 
 // write is the last write of a Transform by this process.
@@ -105,6 +106,13 @@ type write struct {
 	// transform is the result, or nil if the informer shows it or a later one.
 	transform *v1alpha1.Transform
 	at        time.Time
+}
+
+// gather returns how long changes of the instances of a Transform are gathered.
+func (r *reconciler) gather(transform types.NamespacedName) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return min(max(minGather, 10*r.took[transform]), maxGather)
 }
 
 // ready returns the channel that is closed when enqueue is set.
@@ -128,6 +136,7 @@ func (r *reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 	}
 	if apierrors.IsNotFound(err) {
 		delete(r.written, key)
+		delete(r.took, key)
 		return nil, nil
 	}
 	r.written[key] = write{at: r.written[key].at}
@@ -149,13 +158,13 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	for range maxRounds {
 		again, result, err := r.round(ctx, req.NamespacedName)
 		if apierrors.IsConflict(err) {
-			return reconcile.Result{RequeueAfter: gather}, nil // the informer shows the change soon
+			return reconcile.Result{RequeueAfter: minGather}, nil // the informer shows the change soon
 		}
 		if err != nil || !again {
 			return result, client.IgnoreNotFound(err)
 		}
 	}
-	return reconcile.Result{RequeueAfter: gather}, nil
+	return reconcile.Result{RequeueAfter: minGather}, nil
 }
 
 // round decides once. It returns true if the decision was recorded, and another round has to
@@ -183,7 +192,7 @@ func (r *reconciler) round(ctx context.Context, key types.NamespacedName) (bool,
 	// change of one would cost a look at all.
 	d := rollout.Decide(in)
 	if !staysCompleted(&in, &d) || e.Rollout != nil && k.Behind() {
-		var known bool
+		began, known := r.Now(), false
 		if in.Instances, known = k.Instances(); !known && e.Rollout != nil {
 			return false, wait, nil
 		}
@@ -191,6 +200,9 @@ func (r *reconciler) round(ctx context.Context, key types.NamespacedName) (bool,
 			in.From = inUse(e, in.Instances)
 		}
 		d = rollout.Decide(in)
+		r.mu.Lock()
+		r.took[key] = r.Now().Sub(began)
+		r.mu.Unlock()
 	}
 	if d.Record || e.Rollout != nil && !sameState(&d.State, &in.Recorded) {
 		if wait.RequeueAfter = r.early(key); d.Record || wait.RequeueAfter <= 0 {

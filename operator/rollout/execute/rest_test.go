@@ -19,15 +19,45 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// looks counts how often all instances of a kind are looked at.
+// looks counts how often all instances of a kind are looked at, which takes some time.
 type looks struct {
 	board.Kind
-	n atomic.Int32
+	takes time.Duration
+	n     atomic.Int32
 }
 
 func (l *looks) Instances() ([]rollout.Instance, bool) {
 	l.n.Add(1)
+	time.Sleep(l.takes)
 	return l.Kind.Instances()
+}
+
+// The longer it takes to look at all instances, the more changes are gathered before.
+func TestManyInstances(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.start(b.Config)
+	b.create(b.module("", ""), sizes(1, 2))
+	for _, name := range []string{"a", "b", "c"} {
+		b.apply(name, `{"text": "one"}`, "")
+	}
+	b.ready(3)
+	b.edit(func(t *v1alpha1.Transform) {
+		t.Spec.Rollout.Approval = &v1alpha1.RolloutApproval{Mode: v1alpha1.ApprovalDigest}
+	})
+	b.update(b.module("", `more: "x"`))
+	b.phase(v1alpha1.RolloutPending)
+	kind := schema.GroupKind{Group: b.group, Kind: "App"}
+	slow := &looks{Kind: b.board.Of(kind), takes: 200 * time.Millisecond}
+	b.board.Join(kind, slow)
+	// A look each second, and one that has begun. It would be 26 if they were gathered for a tenth of a second.
+	const seconds = 8
+	for end := time.Now().Add(seconds * time.Second); time.Now().Before(end); time.Sleep(time.Second / 100) {
+		b.board.Changed(kind)
+	}
+	if n := slow.n.Load(); n == 0 || n > seconds+4 {
+		t.Errorf("all instances were looked at %d times in %d seconds", n, seconds)
+	}
 }
 
 // While nothing rolls out, a change of an instance leads to no look at all of them. Pinned, paused and
