@@ -116,6 +116,16 @@ func (w writer) typed(s shape.Shape, p location) props {
 		w.mixed(&out, s, p)
 		p.bare = true
 	}
+	// unsaid are the constraints that own, the schema of the scalars, leaves out, and branched is set if own
+	// has alternatives, of which the API server names one that a value doesn't meet, whichever was meant:
+	//
+	//	unsaid  branched
+	//	no      no        own
+	//	no      yes       a rule instead of own, or both if it can't replace it
+	//	yes     no        own and a rule, or a note about what it leaves out
+	//	yes     yes       a rule instead of own, or own and a rule or a note
+	//
+	// A bare schema is part of one that admits other kinds, which gets the rules.
 	var own props
 	unsaid := scalars(&own, s, nullable)
 	mixed := shape.IsMixed(shape.KindsOf(s)) && (own.Minimum != nil || own.Maximum != nil)
@@ -133,8 +143,6 @@ func (w writer) typed(s shape.Shape, p location) props {
 		q = cel.Holds(s, declared, "self")
 	}
 	if branched && q.Exact {
-		// The API server reports a bound, or one member of an anyOf, that a value
-		// doesn't meet, whichever was meant. A rule names all of them.
 		if len(unsaid) == 0 {
 			w.spare(p, q)
 		}

@@ -62,8 +62,8 @@ func (r *run) start(a *engine.Action) {
 			return
 		}
 		hurried, account := r.host.hurried(), r.host.serviceAccount()
-		place := r.host.place()
-		r.requests.startIn(place, func(ctx context.Context) func() {
+		objects := r.host.clusterShare()
+		r.requests.startIn(objects, func(ctx context.Context) func() {
 			if hurried {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, shortTimeout)
@@ -74,7 +74,7 @@ func (r *run) start(a *engine.Action) {
 			took := time.Since(began)
 			if o.Object != nil && a.Verb != engine.Compare {
 				gvk := schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind}
-				place.Saw(account, gvk, a.Key, o.Object.GetResourceVersion())
+				objects.Saw(account, gvk, a.Key, o.Object.GetResourceVersion())
 			}
 			return func() { r.done(a, o, took) }
 		})
@@ -129,7 +129,7 @@ func (r *run) do(ctx context.Context, a *engine.Action) (o engine.Outcome) {
 // survey reads all objects of the graph.
 func (r *run) survey(a *engine.Action) {
 	r.requests.add()
-	r.host.place().Survey(share.Survey{
+	r.host.clusterShare().Survey(share.Survey{
 		Graph: r.host, Targets: a.Targets, Recorded: r.inventory.Revision != "" && !a.Search,
 		Alone: func(ctx context.Context) engine.Outcome { return r.do(ctx, a) },
 		Found: func(objects []*unstructured.Unstructured) {

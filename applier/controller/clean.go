@@ -19,17 +19,17 @@ import (
 // The watch also reports a graph as deleted when its labels stop matching the selector of this
 // process. Then the objects belong to a graph that exists, so that run first asks the API server.
 
-// leave ends the run of a graph that doesn't exist any more or, if elsewhere is set, that another
+// leave ends the run of a graph that doesn't exist any more or, if taken is set, that another
 // replica executes. It returns false, and when to call it again if nothing happens before, while
 // the run needs time.
-func (d *driver) leave(now time.Time, elsewhere bool) (wake time.Time, left bool) {
+func (d *driver) leave(now time.Time, taken bool) (wake time.Time, left bool) {
 	if d.run.goal.verb != verbClean {
 		d.run.end()
 		if d.run.busy() {
 			return time.Time{}, false // the answers wake the driver
 		}
 		var clean *run
-		if !elsewhere {
+		if !taken {
 			clean = d.cleaner(now)
 		}
 		d.dropRun()

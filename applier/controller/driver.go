@@ -29,7 +29,7 @@ type driver struct {
 	graph knownGraph
 	// account is the service account, zero if it isn't known. Graphs share it.
 	account unique.Handle[share.Account]
-	elsewhere
+	remote
 	restarts int // part of the current goal
 	retries  retries
 	// limits are those of writes for the last request of a user; nil until they are needed.
@@ -50,10 +50,10 @@ type driver struct {
 	pruneAt time.Time
 }
 
-// elsewhere is the cluster of the objects, and the Secret with its kubeconfig. Both are nil
+// remote is the cluster of the objects, and the Secret with its kubeconfig. Both are nil
 // if the objects are in the cluster of the graph, and the former also while that cluster
 // can't be used.
-type elsewhere struct {
+type remote struct {
 	destination *destination
 	secret      *kubeConfigSecret
 }

@@ -36,7 +36,7 @@ func (d *driver) setAccount(a share.Account, to *destination) {
 		return
 	}
 	if old != (share.Account{}) {
-		d.place().Drop(old)
+		d.clusterShare().Drop(old)
 		if from != nil {
 			d.share.Drop(old)
 		}
@@ -51,7 +51,7 @@ func (d *driver) setAccount(a share.Account, to *destination) {
 	d.account, d.destination = unique.Handle[share.Account]{}, to
 	if a != (share.Account{}) {
 		d.account = unique.Make(a)
-		d.place().Retain(a)
+		d.clusterShare().Retain(a)
 		if to != nil {
 			d.share.Retain(a)
 		}
@@ -60,7 +60,7 @@ func (d *driver) setAccount(a share.Account, to *destination) {
 
 // subscribe implements host. It replaces all earlier subscriptions.
 func (d *driver) subscribe(client *cluster.Client, targets []engine.Target) bool {
-	polled, missed := d.place().Subscribe(d, d.serviceAccount(), client, targets)
+	polled, missed := d.clusterShare().Subscribe(d, d.serviceAccount(), client, targets)
 	d.objects.track(targets, polled)
 	d.awaits = noAccountEvent
 	return d.objects.reread(missed)
@@ -197,9 +197,9 @@ func (d *driver) await(e accountEvent) {
 func (d *driver) unsubscribe() {
 	d.share.Unsubscribe(d)
 	if d.destination != nil {
-		d.place().Unsubscribe(d)
+		d.clusterShare().Unsubscribe(d)
 	}
-	d.place().SetLeaving(d, nil)
+	d.clusterShare().SetLeaving(d, nil)
 	d.awaits, d.pruneAt = noAccountEvent, time.Time{}
 }
 

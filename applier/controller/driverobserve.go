@@ -78,9 +78,9 @@ const pollInterval = 5 * time.Second
 // when to call it again, zero for not at all.
 func (d *driver) poll(now time.Time) time.Time {
 	due, next := d.objects.due(now, d.pollEvery(now))
-	account, place := d.serviceAccount(), d.place()
+	account, objects := d.serviceAccount(), d.clusterShare()
 	for _, s := range due {
-		place.Continue(d, func(ctx context.Context) { d.list(ctx, place, account, s) })
+		objects.Continue(d, func(ctx context.Context) { d.list(ctx, objects, account, s) })
 	}
 	return earliest(next, d.pollSecret(now))
 }
@@ -97,8 +97,8 @@ func (d *driver) pollEvery(now time.Time) time.Duration {
 
 // list lists the objects of a selection as the graph's account. Errors of the network are
 // dropped: the next poll tries again.
-func (d *driver) list(ctx context.Context, place *share.Share, a share.Account, s share.Selection) {
-	client, err := place.Client(ctx, a, false)
+func (d *driver) list(ctx context.Context, objects *share.Share, a share.Account, s share.Selection) {
+	client, err := objects.Client(ctx, a, false)
 	if err != nil || client == nil {
 		return
 	}

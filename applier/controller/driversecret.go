@@ -122,8 +122,8 @@ func (d *driver) pollSecret(now time.Time) time.Time {
 	return s.readAt
 }
 
-// place implements host.
-func (d *driver) place() *share.Share {
+// clusterShare implements host.
+func (d *driver) clusterShare() *share.Share {
 	if d.destination != nil {
 		return d.destination.share
 	}

@@ -14,6 +14,8 @@ import (
 const (
 	firstWriteAfter = 2 * time.Second  // after the begin of the run
 	yieldFor        = 20 * time.Second // to other requests
+	// completesTogether is how long others are probably about to be completed after a graph was.
+	completesTogether = firstWriteAfter
 	// firstWriteOfRetryAfter replaces firstWriteAfter where a stalled graph is tried again. With a
 	// slow API server, each try would otherwise change its conditions to and fro.
 	firstWriteOfRetryAfter = 20 * time.Second
@@ -42,7 +44,7 @@ func newProgress() *progress {
 // again don't count: a busy cluster has one at every moment.
 func (p *progress) completing(now time.Time) bool {
 	completed := p.completed.Load()
-	return completed != nil && now.Sub(*completed) < firstWriteAfter
+	return completed != nil && now.Sub(*completed) < completesTogether
 }
 
 // allows reports whether a status may be written now. The status of a graph that is about

@@ -26,7 +26,7 @@ type job func(ctx context.Context) (then func())
 func (q *requests) start(do job) { q.share.Continue(q.graph, q.counted(do)) }
 
 // startIn is start for a job that makes its requests in the cluster of a Share.
-func (q *requests) startIn(place *share.Share, do job) { place.Continue(q.graph, q.counted(do)) }
+func (q *requests) startIn(objects *share.Share, do job) { objects.Continue(q.graph, q.counted(do)) }
 
 // begin queues a job that begins the work of the run.
 func (q *requests) begin(do job) { q.share.Begin(q.graph, q.counted(do)) }

@@ -86,7 +86,7 @@ type host interface {
 	// watchSecret makes another run begin when the kubeconfig in a Secret changes.
 	watchSecret(*kubeConfigSecret)
 	// place returns what graphs share in the cluster of the objects.
-	place() *share.Share
+	clusterShare() *share.Share
 	// home returns the client of the account in the cluster of the graph, nil if the
 	// objects are there, too.
 	home() *cluster.Client
@@ -230,7 +230,9 @@ func (r *run) buildEngine() bool {
 	if r.Shards != nil {
 		options.Bucket = shards.Bucket(r.graph.UID)
 	}
-	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool { return r.host.place().Leaves(r.host, key, owner) }
+	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool {
+		return r.host.clusterShare().Leaves(r.host, key, owner)
+	}
 	if r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {
 		options.Drift = engine.ReportDriftedFields
 	}
@@ -310,7 +312,7 @@ func outside(key inventory.Key) string {
 // true if the engine has to read objects again. Other graphs learn which objects
 // leave this one.
 func (r *run) subscribe() bool {
-	r.host.place().SetLeaving(r.host, r.engine.Leaving())
+	r.host.clusterShare().SetLeaving(r.host, r.engine.Leaving())
 	return r.host.subscribe(r.executor.Client, r.engine.Tracked())
 }
 
@@ -322,7 +324,7 @@ func (r *run) claim() {
 	for i, t := range targets {
 		keys[i] = t.Key
 	}
-	r.host.place().Claim(r.host, keys)
+	r.host.clusterShare().Claim(r.host, keys)
 }
 
 // base returns what a new status starts from.

@@ -42,7 +42,7 @@ func LiveChanges(changed, all []objectdiff.Live) (objectdiff.Diff, map[objectdif
 		return d, nil, err
 	}
 	d.WarnSelectors(before, after)
-	return d, forecast.OfLive(d, before, after), nil
+	return d, forecast.OfLive(d, before, after, nil), nil
 }
 
 // LiveRemoval returns the change of an object that leaves its graph: it is deleted,

@@ -19,7 +19,7 @@
 //	lines.go, json.go    sinks for logs and for programs
 //	live.go, tree.go     the sink for terminals, and the tree that it draws
 //	summary.go           the outcome of a run
-//	watch.go             everything about watched graphs
+//	states.go, watch.go  lines about watched graphs and objects, and their tree
 //	status_text.go       the words for the status of an object, for all of them
 package progress
 

@@ -206,7 +206,7 @@ func (l *liveReview) compare(used forecast.Used) error {
 		return err
 	}
 	d.WarnSelectors(before, after)
-	l.answers.Diff, l.answers.Consequences = d, forecast.OfCluster(d, before, after, used)
+	l.answers.Diff, l.answers.Consequences = d, forecast.OfLive(d, before, after, used)
 	return nil
 }
 

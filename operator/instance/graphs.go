@@ -57,9 +57,9 @@ func clusterSource(obj any) ([]string, error) {
 // index returns the value of the index for a cluster-scoped instance.
 func (s sourceKey) index() string { return s.kind.String() + "/" + s.Name }
 
-// elsewhere returns a graph of a cluster-scoped instance with another key than the given one,
+// inOtherNamespace returns a graph of a cluster-scoped instance with another key than the given one,
 // or nil.
-func (g *Graphs) elsewhere(source sourceKey, uid types.UID, key types.NamespacedName) *graphView {
+func (g *Graphs) inOtherNamespace(source sourceKey, uid types.UID, key types.NamespacedName) *graphView {
 	found, err := g.views.ByIndex(bySource, source.index())
 	if err != nil {
 		return nil // can't happen: the index exists

@@ -41,7 +41,7 @@ func (t *task) refuseGraph(g *graphView) *refusal {
 
 // upToDate reports whether a graph is as it would be written now.
 func (t *task) upToDate(g *graphView) bool {
-	return g.spec == t.memory.rendering.spec && g.Labels[v1alpha1.LabelOperator] == t.operator() && g.Annotations[v1alpha1.AnnotationAccount] == t.entry.Account.Name && t.owns(g) &&
+	return g.spec == t.memory.rendering.spec && g.Labels[v1alpha1.LabelOperator] == t.operator() && g.Annotations[v1alpha1.AnnotationAccount] == t.chosen.Account.Name && t.owns(g) &&
 		g.Annotations[v1alpha1.AnnotationAppliedBy] == fluxowner.Text(t.instance.GetLabels()) &&
 		(t.requested == "" || t.requested == t.stored.LastHandledReconcileAt || t.requested == g.Annotations[v1alpha1.AnnotationReconcileRequestedAt])
 }
@@ -131,8 +131,8 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph, before *graphView) ([]byte, 
 	}
 	annotations := map[string]string{v1alpha1.AnnotationRendered: t.memory.rendering.mark()}
 	maps.Copy(annotations, rg.Annotations)
-	if t.entry.Account.Name != "" {
-		annotations[v1alpha1.AnnotationAccount] = t.entry.Account.Name
+	if t.chosen.Account.Name != "" {
+		annotations[v1alpha1.AnnotationAccount] = t.chosen.Account.Name
 	}
 	if by := fluxowner.Text(t.instance.GetLabels()); by != "" {
 		annotations[v1alpha1.AnnotationAppliedBy] = by

@@ -54,10 +54,10 @@ func (t *task) show(s situation) {
 			}
 		}
 	}
-	if a := t.assignment.Load(); a != nil && s.refusal != nil && a.Update[t.key()] && t.entry.Module.Digest == a.To && m.digest != a.To {
+	if a := t.assignment.Load(); a != nil && s.refusal != nil && a.Update[t.key()] && t.chosen.Module.Digest == a.To && m.digest != a.To {
 		m.attempted(a, s.refusal, t.memory.rendering.failures)
 	}
-	to := rollout.Version(t.current.Module)
+	to := rollout.Version(t.latest.Module)
 	held := (&rollout.Instance{Annotations: t.instance.GetAnnotations()}).Held(to)
 	refused := m.refused != "" && m.from == m.digest && m.to == to.Digest
 	m.behind = m.digest != "" && m.digest != to.Digest && !held && !refused && !m.paused && !s.deleting

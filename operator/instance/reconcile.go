@@ -50,8 +50,8 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 		return reconcile.Result{}, false, nil
 	}
 	e := k.entry.Load()
-	t := &task{kind: k, current: e, entry: e, instance: instance, memory: k.remember(key, instance), requested: source.OneLine(v1alpha1.RequestedAt(instance.GetAnnotations()), 256)}
-	if t.stored, err = t.memory.storedStatus(instance, t.entry.StatusFields, began); err != nil {
+	t := &task{kind: k, latest: e, chosen: e, instance: instance, memory: k.remember(key, instance), requested: source.OneLine(v1alpha1.RequestedAt(instance.GetAnnotations()), 256)}
+	if t.stored, err = t.memory.storedStatus(instance, t.chosen.StatusFields, began); err != nil {
 		return reconcile.Result{}, false, err
 	}
 	s, failed := t.settle(ctx)
@@ -59,7 +59,7 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 	if s.outdated {
 		return reconcile.Result{RequeueAfter: rereadAfter}, false, nil
 	}
-	if t.unsettled(&s, failed) {
+	if t.countFailure(&s, failed) {
 		k.noteForbidden(key, apierrors.IsForbidden(failed))
 		return reconcile.Result{}, false, failed
 	}
@@ -92,10 +92,10 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 // the status shows why they fail. Most errors pass before.
 const maxFailures = 3
 
-// unsettled reports whether nothing is known about the graph because a request failed, so
+// countFailure reports whether nothing is known about the graph because a request failed, so
 // that there is no status: the graph may have the content of an earlier generation. If that
 // lasts, the error becomes a refusal.
-func (t *task) unsettled(s *situation, failed error) bool {
+func (t *task) countFailure(s *situation, failed error) bool {
 	if failed == nil || s.refusal != nil {
 		t.memory.failures = 0
 		return false
@@ -121,7 +121,7 @@ const trustWrites = time.Minute
 func (t *task) settle(ctx context.Context) (situation, error) {
 	s := situation{
 		generation: t.instance.GetGeneration(), stored: t.stored, requested: t.requested,
-		own: ownStatus{names: t.entry.StatusFields, former: t.memory.refusedStatus},
+		own: ownStatus{names: t.chosen.StatusFields, former: t.memory.refusedStatus},
 	}
 	key := t.graphKey()
 	if t.now().Sub(t.memory.writtenAt) > trustWrites {
@@ -137,8 +137,8 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 	if s.paused = t.pausedBy(); s.paused != "" {
 		return s, nil
 	}
-	if why := t.entry.NotReady; why != "" {
-		s.refusal = &refusal{reason: reasonTransformNotReady, message: "Transform " + t.entry.Transform.String() + " isn't ready: " + why, retried: true, phase: phasePending}
+	if why := t.chosen.NotReady; why != "" {
+		s.refusal = &refusal{reason: reasonTransformNotReady, message: "Transform " + t.chosen.Transform.String() + " isn't ready: " + why, retried: true, phase: phasePending}
 		return s, nil
 	}
 	var decided bool
@@ -152,7 +152,7 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 		return s, nil
 	}
 	t.render(ctx, s.graph, false)
-	t.forecast(ctx, t.entry.Module.Digest, true)
+	t.forecast(ctx, t.chosen.Module.Digest, true)
 	if s.refusal = t.memory.rendering.refusal; s.refusal != nil {
 		return s, nil
 	}
@@ -253,8 +253,8 @@ func (t *task) pausedBy() string {
 	if isPaused(t.instance) {
 		return "the instance is paused by its label " + v1alpha1.LabelPaused + "; its ResourceGraph is not changed"
 	}
-	if t.entry.Paused {
-		return "Transform " + t.entry.Transform.String() + " is paused by its label " + v1alpha1.LabelPaused + "; the ResourceGraph is not changed"
+	if t.chosen.Paused {
+		return "Transform " + t.chosen.Transform.String() + " is paused by its label " + v1alpha1.LabelPaused + "; the ResourceGraph is not changed"
 	}
 	return ""
 }
@@ -262,10 +262,10 @@ func (t *task) pausedBy() string {
 // refuseElsewhere refuses a cluster-scoped instance that has a graph in another namespace than
 // its graphNamespace: both graphs would want the same objects.
 func (t *task) refuseElsewhere(s *situation, key types.NamespacedName) {
-	if t.entry.Names.Scope != v1alpha1.ScopeCluster {
+	if t.chosen.Names.Scope != v1alpha1.ScopeCluster {
 		return
 	}
-	g := t.Graphs.elsewhere(t.source(), t.instance.GetUID(), key)
+	g := t.Graphs.inOtherNamespace(t.source(), t.instance.GetUID(), key)
 	if g == nil {
 		return
 	}

@@ -52,7 +52,7 @@ func (r rendering) mark() string { return fmt.Sprintf("%016x-%x", r.input, r.spe
 // digest of a spec. If content is set, it has the graph, too.
 func (t *task) render(ctx context.Context, found *graphView, content bool) {
 	r := &t.memory.rendering
-	if input := t.inputOf(t.instance, t.entry, t.requested); r.input != input {
+	if input := t.inputOf(t.instance, t.chosen, t.requested); r.input != input {
 		*r = rendering{input: input}
 		if found != nil {
 			if was := (rendering{input: input, spec: found.spec}); was.mark() == found.Annotations[v1alpha1.AnnotationRendered] {
@@ -64,7 +64,7 @@ func (t *task) render(ctx context.Context, found *graphView, content bool) {
 	if known && (r.retry.IsZero() || t.now().Before(r.retry)) {
 		return
 	}
-	rg, problems, err := t.Renderer.Render(ctx, t.entry, t.instance)
+	rg, problems, err := t.Renderer.Render(ctx, t.chosen, t.instance)
 	var wrong problem.List
 	switch {
 	case errors.As(err, &wrong):

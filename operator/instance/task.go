@@ -50,8 +50,8 @@ type counted struct {
 // task is one reconciliation of an instance.
 type task struct {
 	*kind
-	// current is the platform as it is, and entry the version that the instance has.
-	current, entry *catalog.Entry
+	// latest is the platform as it is, and chosen the version that the instance has.
+	latest, chosen *catalog.Entry
 	instance       *unstructured.Unstructured // shared; it isn't changed
 	memory         *memory
 	stored         *status
@@ -79,7 +79,7 @@ type rendering struct {
 func (t *task) graphKey() types.NamespacedName {
 	in := t.instance
 	namespace := in.GetNamespace()
-	if t.entry.Names.Scope == v1alpha1.ScopeCluster {
+	if t.chosen.Names.Scope == v1alpha1.ScopeCluster {
 		namespace, _, _ = unstructured.NestedString(in.Object, "graphNamespace")
 	}
 	return types.NamespacedName{Namespace: namespace, Name: v1alpha1.GraphName(t.group.Group, t.group.Kind, in.GetNamespace(), in.GetName())}

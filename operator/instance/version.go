@@ -16,21 +16,21 @@ import (
 // have the version.
 func (t *task) choose(g *graphView) (bool, *refusal) {
 	if pin, ok := t.instance.GetAnnotations()[v1alpha1.AnnotationPinnedVersion]; ok {
-		if t.entry = t.current.At(pin); t.entry == nil {
-			t.entry = t.current
+		if t.chosen = t.latest.At(pin); t.chosen == nil {
+			t.chosen = t.latest
 			return false, &refusal{reason: reasonVersionMissing, message: "the manager has no version " + pin +
 				" of the module, which the annotation " + v1alpha1.AnnotationPinnedVersion + " demands"}
 		}
 		return true, nil
 	}
-	if t.current.Rollout == nil {
+	if t.latest.Rollout == nil {
 		return true, nil
 	}
 	digest := ""
 	if g != nil {
 		digest = g.platform.Digest
 	}
-	if a := t.assignment.Load(); a != nil && a.To == t.current.Module.Digest {
+	if a := t.assignment.Load(); a != nil && a.To == t.latest.Module.Digest {
 		switch key := t.key(); {
 		case digest == "":
 			digest = a.Create
@@ -43,8 +43,8 @@ func (t *task) choose(g *graphView) (bool, *refusal) {
 	if digest == "" {
 		return false, nil
 	}
-	if t.entry = t.current.At(digest); t.entry == nil {
-		t.entry = t.current
+	if t.chosen = t.latest.At(digest); t.chosen == nil {
+		t.chosen = t.latest
 		return false, &refusal{reason: reasonVersionMissing, message: "the manager has no sources of module " + digest +
 			", which the instance has until the rollout reaches it"}
 	}
@@ -90,12 +90,12 @@ const maxForecasts = 3
 func (t *task) forecast(ctx context.Context, from string, rendered bool) {
 	f := &t.memory.forecast
 	_, pinned := t.instance.GetAnnotations()[v1alpha1.AnnotationPinnedVersion]
-	if t.current.Rollout == nil || pinned || from == t.current.Module.Digest {
+	if t.latest.Rollout == nil || pinned || from == t.latest.Module.Digest {
 		*f = forecast{}
 		return
 	}
 	// Both inputs are hashes, so their combination differs if one of them does.
-	input := t.inputOf(t.instance, t.current, t.requested)
+	input := t.inputOf(t.instance, t.latest, t.requested)
 	if rendered {
 		input = input*31 ^ t.memory.rendering.input
 	}
@@ -104,8 +104,8 @@ func (t *task) forecast(ctx context.Context, from string, rendered bool) {
 	} else if f.known && f.retry.IsZero() || t.now().Before(f.retry) {
 		return
 	}
-	result := outlook{from: from, to: t.current.Module.Digest, known: true}
-	rg, problems, err := t.Renderer.Render(ctx, t.current, t.instance)
+	result := outlook{from: from, to: t.latest.Module.Digest, known: true}
+	rg, problems, err := t.Renderer.Render(ctx, t.latest, t.instance)
 	var wrong problem.List
 	switch {
 	case errors.As(err, &wrong):

@@ -69,15 +69,15 @@ func Decide(in Input) Decision {
 	if r.state.Phase == v1alpha1.RolloutCompleted || r.state.FromDigest == "" {
 		d.Create = r.To.Digest
 	}
-	if d.Record = !reflect.DeepEqual(granting(r.state), granting(in.Recorded)); !d.Record {
+	if d.Record = !reflect.DeepEqual(decisive(r.state), decisive(in.Recorded)); !d.Record {
 		d.Update, d.Restore = keys(r.update), keys(r.restore)
 	}
 	return d
 }
 
-// granting returns the fields of a state that decide which instances change. The others
+// decisive returns the fields of a state that decide which instances change. The others
 // are for readers.
-func granting(s v1alpha1.RolloutStatus) v1alpha1.RolloutStatus {
+func decisive(s v1alpha1.RolloutStatus) v1alpha1.RolloutStatus {
 	s.Updated, s.Total, s.Message, s.Batches = 0, 0, "", 0
 	if len(s.Canaries) == 0 {
 		s.Canaries = nil

@@ -105,7 +105,7 @@ func (s *session) render(ctx context.Context) (*failure, error) {
 	} else {
 		m.failures = 0
 	}
-	if s.source.Status.ObservedGeneration < 0 {
+	if s.source.Status.ObservedGeneration < 0 { // the default of the CRD: no manager has seen it
 		if err := s.writeStatus(ctx, s.progressing(a.Revision)); err != nil {
 			return nil, err
 		}

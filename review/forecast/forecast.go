@@ -18,13 +18,8 @@ func Of(d objectdiff.Diff, before, after []objectdiff.Object) map[objectdiff.Key
 
 // OfLive returns the consequences of a diff of objectdiff.CompareLive, as Of does;
 // objectdiff.LiveSides returns its sides. The dry run of the API server has decided what
-// is refused, except for objects that it couldn't check.
-func OfLive(d objectdiff.Diff, before, after []objectdiff.Object) map[objectdiff.Key][]Consequence {
-	return OfCluster(d, before, after, nil)
-}
-
-// OfCluster is [OfLive] with the use of live quotas.
-func OfCluster(d objectdiff.Diff, before, after []objectdiff.Object, used Used) map[objectdiff.Key][]Consequence {
+// is refused, except for objects that it couldn't check. used is the use of live quotas, nil if it isn't known.
+func OfLive(d objectdiff.Diff, before, after []objectdiff.Object, used Used) map[objectdiff.Key][]Consequence {
 	return Rules().of(d, before, after, &live{used: used})
 }
 

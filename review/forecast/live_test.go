@@ -48,7 +48,7 @@ func TestOfLive(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []Effect
-			for _, c := range OfLive(d, before, after)[key] {
+			for _, c := range OfLive(d, before, after, nil)[key] {
 				got = append(got, c.Effect)
 			}
 			if diff := cmp.Diff([]Effect{test.want}, got); diff != "" {
@@ -76,7 +76,7 @@ func TestLiveReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for key, found := range OfLive(d, before, after) {
+	for key, found := range OfLive(d, before, after, nil) {
 		if len(found) != 1 || found[0].Effect != RollingRestart || found[0].Pods != 4 {
 			t.Errorf("%s: %+v", key, found)
 		}
@@ -106,7 +106,7 @@ func TestLiveHandover(t *testing.T) {
 			t.Fatal(err)
 		}
 		fights := 0
-		for _, found := range OfLive(d, before, after) {
+		for _, found := range OfLive(d, before, after, nil) {
 			for _, c := range found {
 				if c.Effect == Autoscaler {
 					fights++

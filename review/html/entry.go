@@ -19,8 +19,8 @@ type block struct {
 type instance struct {
 	Name      string
 	Namespace string
-	At        place
-	Fields    []place
+	At        fileLink
+	Fields    []fileLink
 }
 
 // entry is a changed object. In a block of several instances it is that of the first one.
@@ -36,8 +36,8 @@ type entry struct {
 	Warnings     []string
 	Fields       template.HTML
 	Lines        template.HTML
-	Module       place   // of the node
-	Set          []place // where the module sets the changed fields
+	Module       fileLink   // of the node
+	Set          []fileLink // where the module sets the changed fields
 }
 
 // block returns the instances with the given indexes, with the objects of the first one.
@@ -86,7 +86,7 @@ func (opts Options) entry(o *review.Object, id string) entry {
 	}
 	e := entry{
 		ID: id, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
-		Lines: objectLines(&o.ObjectDiff), Module: opts.place(o.Module.Position, path),
+		Lines: objectLines(&o.ObjectDiff), Module: opts.fileLink(o.Module.Position, path),
 	}
 	e.Sign, e.Class = signOf(o.Action)
 	if o.Action == objectdiff.Modify {

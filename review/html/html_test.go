@@ -67,12 +67,12 @@ func TestSecretsAreMasked(t *testing.T) {
 
 func TestPlaces(t *testing.T) {
 	at := problem.Position{File: "apps/a b#?.yaml", Line: 7, Column: 3}
-	for source, want := range map[string]place{
+	for source, want := range map[string]fileLink{
 		"": {Text: "apps/a b#?.yaml:7"},
 		"https://example.com/blob/1a2b/{file}#L{line}": {Text: "apps/a b#?.yaml:7", Href: "https://example.com/blob/1a2b/apps/a%20b%23%3F.yaml#L7"},
 		"javascript:alert(1)":                          {Text: "apps/a b#?.yaml:7"},
 	} {
-		if got := (Options{Source: source}).place(at, at.File); got != want {
+		if got := (Options{Source: source}).fileLink(at, at.File); got != want {
 			t.Errorf("%s: %v, want %v", source, got, want)
 		}
 	}

@@ -10,24 +10,24 @@ import (
 	"github.com/pequod-io/pequod/review"
 )
 
-// place is a position in a file, with its address if there is one.
-type place struct {
+// fileLink is a position in a file, with its address if there is one.
+type fileLink struct {
 	Text string // such as apps/web.yaml:3
 	Href string
 }
 
-// place returns a position for the page, with the address of path, which is that of the
+// fileLink returns a position for the page, with the address of path, which is that of the
 // file in the repository, or "" for files elsewhere. A position without a file yields the
 // zero value.
-func (o Options) place(at problem.Position, path string) place {
+func (o Options) fileLink(at problem.Position, path string) fileLink {
 	if at.File == "" {
-		return place{}
+		return fileLink{}
 	}
 	text := at.File
 	if at.Line > 0 {
 		text += ":" + strconv.Itoa(at.Line)
 	}
-	p := place{Text: shown(text)}
+	p := fileLink{Text: shown(text)}
 	if path != "" && (strings.HasPrefix(o.Source, "https://") || strings.HasPrefix(o.Source, "http://")) {
 		segments := strings.Split(path, "/")
 		for i, s := range segments {
@@ -39,10 +39,10 @@ func (o Options) place(at problem.Position, path string) place {
 }
 
 // fields returns changed fields with their lines. One that is removed has no line to open.
-func (o Options) fields(all []review.Field) []place {
-	var places []place
+func (o Options) fields(all []review.Field) []fileLink {
+	var places []fileLink
 	for _, f := range all {
-		p := o.place(f.At.Position, f.At.Path)
+		p := o.fileLink(f.At.Position, f.At.Path)
 		p.Text = shown(f.Path + ":" + strconv.Itoa(f.At.Line) + f.Suffix())
 		places = append(places, p)
 	}
@@ -51,8 +51,8 @@ func (o Options) fields(all []review.Field) []place {
 
 // set returns where a module sets the changed fields of an object, without those that have no
 // line but that of the node.
-func (o Options) set(object *review.Object) []place {
-	var places []place
+func (o Options) set(object *review.Object) []fileLink {
+	var places []fileLink
 	for _, f := range object.Fields {
 		if f.At == object.Module {
 			continue
@@ -61,7 +61,7 @@ func (o Options) set(object *review.Object) []place {
 		if f.Action == objectdiff.Remove {
 			path = "" // the line is one of the base
 		}
-		p := o.place(f.At.Position, path)
+		p := o.fileLink(f.At.Position, path)
 		p.Text = shown(f.Path) + " at " + p.Text
 		places = append(places, p)
 	}

@@ -32,7 +32,7 @@ type unknown struct {
 
 // reason is a problem with its place.
 type reason struct {
-	At   place
+	At   fileLink
 	Text string
 	Hint string
 }
@@ -120,7 +120,7 @@ func (o Options) unknown(u review.Unknown) unknown {
 		if p.Path != "" {
 			text = p.Path + ": " + text
 		}
-		out.Reasons = append(out.Reasons, reason{At: o.place(p.Position, ""), Text: text, Hint: p.Hint})
+		out.Reasons = append(out.Reasons, reason{At: o.fileLink(p.Position, ""), Text: text, Hint: p.Hint})
 	}
 	return out
 }
@@ -191,7 +191,7 @@ func (v view) Summary() string {
 }
 
 // at returns where an instance is written. A removed one has no file to open.
-func (o Options) at(in *review.Instance) place {
+func (o Options) at(in *review.Instance) fileLink {
 	at, path := in.At, in.Path
 	if at.File == "" {
 		at.File = in.File
@@ -199,5 +199,5 @@ func (o Options) at(in *review.Instance) place {
 	if in.Action == objectdiff.Remove {
 		path = ""
 	}
-	return o.place(at, path)
+	return o.fileLink(at, path)
 }

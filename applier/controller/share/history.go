@@ -61,7 +61,7 @@ func (h *hub) saw(a Account, gvk schema.GroupVersionKind, key inventory.Key, ver
 	defer h.mu.Unlock()
 	for _, s := range []Selection{
 		{GVK: gvk}, {GVK: gvk, Namespace: key.Namespace},
-		place{gvk, key.Namespace, h.sharer(a)}.shared(), {GVK: gvk, Namespace: key.Namespace, Name: key.Name, User: a.User()},
+		scope{gvk, key.Namespace, h.sharer(a)}.shared(), {GVK: gvk, Namespace: key.Namespace, Name: key.Name, User: a.User()},
 	} {
 		if w := h.watchers[s]; w != nil {
 			w.sawVersion(version)

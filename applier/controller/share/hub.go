@@ -151,7 +151,7 @@ func (h *hub) subscribe(g Graph, a Account, client *cluster.Client, targets []en
 // sharedWatcher returns the watcher that a target shares with others, or nil if it is
 // to be watched by name.
 func (h *hub) sharedWatcher(a Account, client *cluster.Client, t engine.Target) *watcher {
-	p, ok := placeOf(h.sharer(a), t)
+	p, ok := scopeOf(h.sharer(a), t)
 	if !ok || !h.references.share(p, h.watchers[p.shared()] != nil) {
 		return nil
 	}
@@ -240,7 +240,7 @@ func (h *hub) reselect() {
 	}
 }
 
-// waiting returns the number of graphs whose steps wait.
+// waiting implements watches.
 func (h *hub) waiting() int { return h.waitingGraphs() }
 
 // watchesAll reports whether all objects of a kind that belong to graphs are

@@ -24,40 +24,40 @@ import (
 // share a watch. It is kept until fewer than half of them are left.
 const sharedFrom = 10
 
-// place is a kind and namespace, "" for a cluster-scoped kind.
-type place struct {
+// scope is a kind and namespace, "" for a cluster-scoped kind.
+type scope struct {
 	gvk       schema.GroupVersionKind
 	namespace string
 	user      string // who watches it; "" is the program itself
 }
 
 // shared returns the selection of the watch that the objects share.
-func (p place) shared() Selection {
+func (p scope) shared() Selection {
 	return Selection{GVK: p.gvk, Namespace: p.namespace, User: p.user, All: true}
 }
 
-// placeOf returns the place of a target that a user watches, and reports whether its
+// scopeOf returns the scope of a target that a user watches, and reports whether its
 // objects may share a watch.
-func placeOf(user string, t engine.Target) (place, bool) {
-	return place{KindOf(t), t.Namespace, user}, !t.Labeled && !t.Unreadable && (t.Group != "" || t.Kind != "Secret")
+func scopeOf(user string, t engine.Target) (scope, bool) {
+	return scope{KindOf(t), t.Namespace, user}, !t.Labeled && !t.Unreadable && (t.Group != "" || t.Kind != "Secret")
 }
 
 // references counts the objects that graphs follow by name.
 type references struct {
-	of    map[Graph]map[place]int
-	total map[place]int
+	of    map[Graph]map[scope]int
+	total map[scope]int
 }
 
 func newReferences() references {
-	return references{of: map[Graph]map[place]int{}, total: map[place]int{}}
+	return references{of: map[Graph]map[scope]int{}, total: map[scope]int{}}
 }
 
-// set replaces the references of a graph. It returns the places that have reached
+// set replaces the references of a graph. It returns the scopes that have reached
 // sharedFrom by it.
-func (r references) set(g Graph, user string, targets []engine.Target) (reached []place) {
-	now := map[place]int{}
+func (r references) set(g Graph, user string, targets []engine.Target) (reached []scope) {
+	now := map[scope]int{}
 	for _, t := range targets {
-		if p, ok := placeOf(user, t); ok {
+		if p, ok := scopeOf(user, t); ok {
 			now[p]++
 		}
 	}
@@ -80,16 +80,16 @@ func (r references) set(g Graph, user string, targets []engine.Target) (reached 
 	return reached
 }
 
-// share reports whether the objects of a place share a watch. Open is set if there
+// share reports whether the objects of a scope share a watch. Open is set if there
 // is one.
-func (r references) share(p place, open bool) bool {
+func (r references) share(p scope, open bool) bool {
 	return r.total[p] >= sharedFrom || open && r.total[p] >= sharedFrom/2
 }
 
-// notify notifies the graphs besides g that follow objects of a place by name.
-func (r references) notify(g Graph, p place, o Observation) {
-	for other, places := range r.of {
-		if other != g && places[p] > 0 {
+// notify notifies the graphs besides g that follow objects of a scope by name.
+func (r references) notify(g Graph, p scope, o Observation) {
+	for other, scopes := range r.of {
+		if other != g && scopes[p] > 0 {
 			other.Notify(o)
 		}
 	}
