@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -151,12 +150,4 @@ func (r *response) state() (*state, error) {
 		return nil, fmt.Errorf("%s: WaitingForApproval without a plan.digest of 1 to 80 characters", r.what)
 	}
 	return s, nil
-}
-
-// retryAfter returns the pause before the next request that the server asks for.
-func (r *response) retryAfter() time.Duration {
-	if seconds, err := strconv.Atoi(r.header.Get("Retry-After")); err == nil && seconds > 0 {
-		return time.Duration(seconds) * time.Second
-	}
-	return 0
 }

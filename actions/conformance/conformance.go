@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/pequod-io/pequod/internal/httpwait"
 )
 
 // Options configure [Run]. URL is required.
@@ -140,9 +142,10 @@ func (c *client) await(ctx context.Context, key, what string, done func(*state) 
 		if ok, err := done(s); ok || err != nil {
 			return s, err
 		}
+		after, _ := httpwait.Demanded(r.header, time.Now())
 		select {
 		case <-ctx.Done():
-		case <-time.After(max(c.Poll, r.retryAfter())):
+		case <-time.After(max(c.Poll, after)):
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/pequod-io/pequod/actions/identity"
 	"github.com/pequod-io/pequod/actions/redact"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/httpwait"
 )
 
 // Secrets reads Secrets as a service account.
@@ -261,17 +261,8 @@ func (c *Call) Gone() error {
 
 // RetryAfter returns how long the server wants to be left alone, at most a day.
 func (c *Call) RetryAfter(now time.Time) time.Duration {
-	wait := time.Duration(0)
-	if text := c.Header.Get("Retry-After"); text != "" {
-		if seconds, err := strconv.Atoi(text); err == nil {
-			wait = time.Duration(min(seconds, 86400)) * time.Second
-		} else if at, err := http.ParseTime(text); err == nil {
-			wait = at.Sub(now)
-		}
-	} else if reset, err := strconv.ParseInt(c.Header.Get("X-Ratelimit-Reset"), 10, 64); err == nil && c.Header.Get("X-Ratelimit-Remaining") == "0" {
-		wait = time.Unix(reset, 0).Sub(now)
-	}
-	return min(max(wait, 0), 24*time.Hour)
+	wait, _ := httpwait.Demanded(c.Header, now)
+	return wait
 }
 
 // Resolve returns an address that is relative to that of the request.

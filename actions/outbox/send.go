@@ -10,13 +10,13 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/pequod-io/pequod/actions/egress"
+	"github.com/pequod-io/pequod/internal/httpwait"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -76,13 +76,10 @@ func (b *Outbox) send(ctx context.Context, m Message) (after time.Duration, verd
 	if verdict = b.Verdict(answer); verdict == Delivered {
 		return 0, verdict, nil
 	}
-	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
-	if err == nil && seconds > 0 {
-		after = time.Duration(seconds) * time.Second
-	}
 	if answer.Status < 300 {
 		return 0, verdict, errors.New("the server has accepted a part of it")
 	}
+	after, _ = httpwait.Demanded(answer.Header, time.Now())
 	return after, verdict, fmt.Errorf("the server answers %d", answer.Status)
 }
 

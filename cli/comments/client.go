@@ -10,10 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/pequod-io/pequod/internal/httpwait"
 	"github.com/pequod-io/pequod/internal/jsonlimit"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -81,7 +81,7 @@ func newClient(base string, header http.Header) (*client, error) {
 			// A redirect could lead the token to another machine.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		wait: wait,
+		wait: httpwait.Wait,
 	}, nil
 }
 
@@ -198,14 +198,7 @@ func (a answer) decode(r request, into any) error {
 // limit reports whether the host refused a request because there were too many, and how
 // long it wants the client to wait.
 func limit(a answer, now time.Time) (time.Duration, bool) {
-	after, err := strconv.Atoi(a.header.Get("Retry-After"))
-	demanded := time.Duration(after) * time.Second
-	known := err == nil
-	if !known && a.header.Get("X-Ratelimit-Remaining") == "0" {
-		if at, err := strconv.ParseInt(a.header.Get("X-Ratelimit-Reset"), 10, 64); err == nil {
-			demanded, known = time.Unix(at, 0).Sub(now), true
-		}
-	}
+	demanded, known := httpwait.Demanded(a.header, now)
 	return demanded, a.status == http.StatusTooManyRequests || a.status == http.StatusForbidden && known
 }
 
@@ -220,15 +213,3 @@ func gone(err error) error {
 
 // backoff returns the delay after the given attempt: 1, 2, 4 and 8 seconds.
 func backoff(attempt int) time.Duration { return time.Second << (attempt - 1) }
-
-// wait waits for d, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

@@ -25,6 +25,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/pequod-io/pequod/internal/httpwait"
 )
 
 // Options configure [New]. The zero value reads and writes with the credentials of
@@ -108,7 +110,7 @@ func New(o Options) (*Client, error) {
 		o.MaxBlob = DefaultMaxBlob
 	}
 	if o.timing.wait == nil {
-		o.timing = timing{wait: wait, stall: stallTimeout}
+		o.timing = timing{wait: httpwait.Wait, stall: stallTimeout}
 	}
 	transport, err := newTransport(o)
 	if err != nil {

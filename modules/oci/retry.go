@@ -8,11 +8,12 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/pequod-io/pequod/internal/httpwait"
 )
 
 const (
@@ -45,7 +46,7 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 		delay := backoff(n)
 		var demanded time.Duration
 		if err == nil {
-			demanded = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+			demanded, _ = httpwait.Demanded(resp.Header, time.Now())
 			delay = max(delay, demanded)
 		}
 		again, ok := repeatable(req)
@@ -67,7 +68,7 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // Repeat calls f again while it fails for a passing reason, such as a transfer that broke
 // off, as often as a request is sent. It does not repeat what a transport has repeated.
-func Repeat(ctx context.Context, f func() error) error { return repeat(ctx, wait, f) }
+func Repeat(ctx context.Context, f func() error) error { return repeat(ctx, httpwait.Wait, f) }
 
 // repeat implements Repeat.
 func repeat(ctx context.Context, wait func(context.Context, time.Duration) error, f func() error) error {
@@ -153,28 +154,4 @@ func backoff(attempt int) time.Duration {
 		d *= 3
 	}
 	return d + rand.N(d/10)
-}
-
-// retryAfter returns the delay in a header Retry-After, which is in seconds or a date.
-// It returns 0 if there is none.
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil && seconds > 0 {
-		return time.Duration(seconds) * time.Second
-	}
-	if date, err := http.ParseTime(header); err == nil && date.After(now) {
-		return date.Sub(now)
-	}
-	return 0
-}
-
-// wait waits for d, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

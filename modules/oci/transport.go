@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/pequod-io/pequod/internal/httpwait"
 	"github.com/pequod-io/pequod/internal/jsonlimit"
 )
 
@@ -51,7 +52,7 @@ func newTransport(o Options) (http.RoundTripper, error) {
 // sent: it repeats those that fail for a passing reason, and ends those that transfer no
 // byte for the time of patience, or less than [LeastRate]. [GivenUp] explains its errors.
 func Repeating(base http.RoundTripper, patience time.Duration) http.RoundTripper {
-	return &retry{inner: &stall{inner: noPages{base}, timeout: patience}, wait: wait}
+	return &retry{inner: &stall{inner: noPages{base}, timeout: patience}, wait: httpwait.Wait}
 }
 
 // Transport returns the transport that sends the requests of a client without

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"runtime"
 	"time"
 
@@ -58,14 +59,14 @@ const maxBackoff = 30 * time.Second
 
 // withDefaults returns o with the defaults of fields that are not set.
 func (o Options) withDefaults() Options {
-	setDefault(&o.Timeout, 10*time.Second)
-	setDefault(&o.Clock, 10*o.Timeout)
-	setDefault(&o.Grace, 5*time.Second)
-	setDefault(&o.Memory, 1<<30)
-	setDefault(&o.Processes, 64)
-	setDefault(&o.Evaluations, runtime.GOMAXPROCS(0))
-	setDefault(&o.Idle, 5*time.Minute)
-	setDefault(&o.Backoff, 500*time.Millisecond)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.Clock = cmp.Or(o.Clock, 10*o.Timeout)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
+	o.Memory = cmp.Or(o.Memory, 1<<30)
+	o.Processes = cmp.Or(o.Processes, 64)
+	o.Evaluations = cmp.Or(o.Evaluations, runtime.GOMAXPROCS(0))
+	o.Idle = cmp.Or(o.Idle, 5*time.Minute)
+	o.Backoff = cmp.Or(o.Backoff, 500*time.Millisecond)
 	// Otherwise an evaluation could wait for a process that is busy, although it has a turn.
 	o.Processes = max(o.Processes, o.Evaluations+1)
 	if o.Metrics == nil {
@@ -75,14 +76,6 @@ func (o Options) withDefaults() Options {
 		o.Log = logr.Discard()
 	}
 	return o
-}
-
-// setDefault sets a field that has its zero value.
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Metrics count evaluations and processes. A platform is the namespace and the name of its
