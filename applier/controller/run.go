@@ -85,7 +85,7 @@ type host interface {
 	setAccount(share.Account, *destination)
 	// watchSecret makes another run begin when the kubeconfig in a Secret changes.
 	watchSecret(*kubeConfigSecret)
-	// place returns what graphs share in the cluster of the objects.
+	// clusterShare returns what graphs share in the cluster of the objects.
 	clusterShare() *share.Share
 	// home returns the client of the account in the cluster of the graph, nil if the
 	// objects are there, too.

@@ -92,9 +92,9 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 // the status shows why they fail. Most errors pass before.
 const maxFailures = 3
 
-// countFailure reports whether nothing is known about the graph because a request failed, so
-// that there is no status: the graph may have the content of an earlier generation. If that
-// lasts, the error becomes a refusal.
+// countFailure counts a failed request, and reports whether nothing is known about the graph because of
+// it, so that there is no status: the graph may have the content of an earlier generation. If that
+// lasts, the error becomes the refusal of the situation.
 func (t *task) countFailure(s *situation, failed error) bool {
 	if failed == nil || s.refusal != nil {
 		t.memory.failures = 0
