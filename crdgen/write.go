@@ -116,8 +116,9 @@ func (w writer) typed(s shape.Shape, p location) props {
 		w.mixed(&out, s, p)
 		p.bare = true
 	}
-	// unsaid are the constraints that own, the schema of the scalars, leaves out, and branched is set if own
-	// has alternatives, of which the API server names one that a value doesn't meet, whichever was meant:
+	// own is the schema of the scalars. unsaid are the constraints that it can't express. branched is set if it
+	// has alternatives: for a value that matches none, the API server's error names only one of them. The
+	// cases are:
 	//
 	//	unsaid  branched
 	//	no      no        own

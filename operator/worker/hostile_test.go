@@ -199,7 +199,8 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestNobodyWaits checks that an evaluation for a webhook ends after the longest webhook timeout of API servers.
+// TestNobodyWaits checks that an evaluation for a webhook ends after 30 seconds, the longest time for which an API
+// server waits for a webhook.
 func TestNobodyWaits(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, "worker", worker.Options{Timeout: time.Hour})
