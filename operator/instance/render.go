@@ -3,7 +3,6 @@ package instance
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,8 +22,12 @@ const (
 	maxRetry = 5 * time.Minute
 )
 
-// inputOf identifies everything that a rendering depends on.
-func (k *kind) inputOf(instance *unstructured.Unstructured, entry *catalog.Entry, requested string) uint64 {
+// inputDigest identifies everything that a rendering depends on. It is a whole digest, so that nobody can make
+// two inputs that have the same.
+type inputDigest [sha256.Size]byte
+
+// inputOf returns the digest of the input of a rendering.
+func (k *kind) inputOf(instance *unstructured.Unstructured, entry *catalog.Entry, requested string) inputDigest {
 	labels, annotations := instance.GetLabels(), instance.GetAnnotations()
 	adopt := annotations[v1alpha1.AnnotationAdopt] // rendering reads it in any case
 	if entry.IgnoresLabels {
@@ -38,14 +41,13 @@ func (k *kind) inputOf(instance *unstructured.Unstructured, entry *catalog.Entry
 		labels, annotations, adopt, entry.Transform.String(), entry.Digest, entry.Former, requested, k.Program,
 	})
 	if err != nil {
-		return 0 // can't happen: the instance was decoded from JSON
+		return inputDigest{} // can't happen: the instance was decoded from JSON
 	}
-	sum := sha256.Sum256(raw)
-	return binary.BigEndian.Uint64(sum[:])
+	return sha256.Sum256(raw)
 }
 
 // mark is the value of the annotation [v1alpha1.AnnotationRendered].
-func (r rendering) mark() string { return fmt.Sprintf("%016x-%x", r.input, r.spec) }
+func (r rendering) mark() string { return fmt.Sprintf("%x-%x", r.input, r.spec) }
 
 // render renders the instance of a task, unless that was done already, perhaps by an earlier process:
 // then the graph as it is, which may be nil, has the mark. Afterwards the rendering has a refusal, or the

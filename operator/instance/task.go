@@ -62,7 +62,7 @@ type task struct {
 // rendering is the result of the last rendering of an instance.
 type rendering struct {
 	// input identifies the input of the rendering.
-	input uint64
+	input inputDigest
 	// refusal is set if there is no graph.
 	refusal *refusal
 	// spec is the digest of the graph's spec.

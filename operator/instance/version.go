@@ -54,8 +54,8 @@ func (t *task) choose(g *graphView) (bool, *refusal) {
 // forecast is the effect that the current version of the platform would have on an instance
 // that has another one.
 type forecast struct {
-	// input identifies both renderings. It is 0 if there is no forecast.
-	input uint64
+	// input identifies both renderings. It is zero if there is no forecast.
+	input inputDigest
 	outlook
 	// failures counts the renderings in a row that failed for a reason that may pass, and retry
 	// is when to try again.
@@ -94,10 +94,9 @@ func (t *task) forecast(ctx context.Context, from string, rendered bool) {
 		*f = forecast{}
 		return
 	}
-	// Both inputs are hashes, so their combination differs if one of them does.
 	input := t.inputOf(t.instance, t.latest, t.requested)
 	if rendered {
-		input = input*31 ^ t.memory.rendering.input
+		input = sha256.Sum256(append(input[:], t.memory.rendering.input[:]...))
 	}
 	if f.input != input {
 		*f = forecast{input: input}
